@@ -1,0 +1,289 @@
+"""Figures that more than one chapter uses.
+
+Every function draws into an ``ax`` (a new one if none is given) and returns it; ``ax.figure`` is the figure.
+Arrays count from 0, what is written on a figure counts from 1.
+"""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch, Rectangle
+
+BACKGROUND_COLOR = "#D9D9D9"
+# Paul Tol's "muted" scheme and three colours of Okabe and Ito: they stay apart for colour-blind readers.
+PALETTE = ("#332288", "#88CCEE", "#CC6677", "#117733", "#DDCC77", "#AA4499",
+           "#44AA99", "#882255", "#999933", "#0072B2", "#E69F00", "#D55E00")  # fmt: skip
+
+
+def use_style():
+    """Set matplotlib's defaults for the whole book.
+
+    White opaque figures (readable on a dark page), text of 11 points, and nothing random in saved files.
+
+    Examples
+    --------
+    >>> use_style()
+    >>> mpl.rcParams["figure.facecolor"]
+    'white'
+    """
+    mpl.rcParams.update(
+        {
+            "figure.facecolor": "white",
+            "figure.dpi": 100,
+            "figure.figsize": (8, 3.5),
+            "figure.constrained_layout.use": True,
+            "savefig.facecolor": "white",
+            "savefig.transparent": False,
+            "font.family": "DejaVu Sans",
+            "font.size": 11,
+            "axes.facecolor": "white",
+            "axes.titlesize": 12,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": mpl.cycler(color=PALETTE),
+            "legend.frameon": False,
+            "svg.hashsalt": "ordering",
+        }
+    )
+
+
+def action_colors(n_classes, background_class=None):
+    """One colour a class, the same in every figure; background is grey.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number C of classes. From the 13th action on the palette repeats, each round half-way to white.
+    background_class : int or None
+        Class drawn in grey.
+
+    Returns
+    -------
+    list of C RGB tuples
+
+    Examples
+    --------
+    >>> colors = action_colors(3, background_class=2)
+    >>> colors[2] == to_rgb(BACKGROUND_COLOR)
+    True
+    """
+    colors = []
+    for c in range(n_classes):
+        fade = 0.5 ** (c // len(PALETTE))
+        colors.append(tuple(1 - fade * (1 - v) for v in to_rgb(PALETTE[c % len(PALETTE)])))
+    if background_class is not None:
+        colors[background_class] = to_rgb(BACKGROUND_COLOR)
+    return colors
+
+
+def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_per_interval=None):
+    """Labelings as horizontal strips above one another, one block a run, action names in the blocks.
+
+    Parameters
+    ----------
+    rows : dict of str to (N,) ints
+        The strips from top to bottom: what to write at the left, and the class of every interval.
+    lengths : Clips, int or sequence of ints
+        Lengths of the clips the N intervals belong to; a vertical line separates clips.
+    names : sequence of str, optional
+        Name of each class; without it the number of the class, from 1.
+    background_class : int or None
+        Class drawn in grey and without a name.
+    ax : matplotlib Axes, optional
+    seconds_per_interval : float, optional
+        Time axis in seconds instead of intervals.
+
+    Returns
+    -------
+    matplotlib Axes
+        Actions whose every block is too narrow for the name appear in a legend.
+
+    Raises
+    ------
+    ValueError
+        If a strip has not as many labels as the clips have intervals.
+
+    Examples
+    --------
+    >>> ax = timeline({"truth": [0, 0, 2, 1, 1]}, 5, ["walk", "sit", "background"], background_class=2)
+    >>> [text.get_text() for text in ax.texts]
+    ['walk', 'sit']
+    """
+    rows = {title: np.asarray(labels) for title, labels in rows.items()}
+    ends = np.cumsum(np.atleast_1d(getattr(lengths, "lengths", lengths)))
+    for title, labels in rows.items():
+        if labels.shape != (ends[-1],):
+            raise ValueError(f"strip {title!r}: expected {ends[-1]} labels, found shape {labels.shape}")
+    largest = max(int(labels.max()) for labels in rows.values())
+    n_classes = max(largest + 1, len(names or ()), (background_class or 0) + 1)
+    names = list(names) if names is not None else [str(c + 1) for c in range(n_classes)]
+    colors = action_colors(n_classes, background_class)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(9, 0.9 + 0.5 * len(rows)))
+    scale = 1.0 if seconds_per_interval is None else seconds_per_interval
+    ax.set_xlim(0, ends[-1] * scale)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    width = ax.get_window_extent().width / ax.figure.dpi * 72 * 0.85  # points; the titles need some too
+
+    drawn, named = set(), set()
+    for y, labels in enumerate(rows.values()):
+        for start, stop in _runs(labels, ends):
+            c = int(labels[start])
+            left, block = start * scale, (stop - start) * scale
+            ax.add_patch(Rectangle((left, y - 0.4), block, 0.8, facecolor=colors[c], edgecolor="white"))
+            if c == background_class:
+                continue
+            drawn.add(c)
+            if len(names[c]) * 6.0 + 4 <= width * (stop - start) / ends[-1]:
+                ax.text(left + block / 2, y, names[c], ha="center", va="center", fontsize=9.5,
+                        color=_ink(colors[c]))  # fmt: skip
+                named.add(c)
+    for end in ends[:-1]:
+        ax.axvline(end * scale, color="black", lw=1.5)
+    if drawn - named:
+        handles = [Patch(color=colors[c], label=names[c]) for c in sorted(drawn - named)]
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel("interval" if seconds_per_interval is None else "time (s)")
+    return ax
+
+
+def assignment(Z, ax=None, names=None):
+    """An assignment as a picture: time runs to the right, one row a class, the first class at the bottom.
+
+    Parameters
+    ----------
+    Z : (T, C) array
+        Values from 0 (white) to 1 (dark blue).
+    ax : matplotlib Axes, optional
+    names : sequence of str, optional
+        Names of the classes; without them their numbers, from 1.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = assignment(np.eye(3), names=["walk", "sit", "answer"])
+    >>> ax.images[0].get_array().shape
+    (3, 3)
+    """
+    Z = np.asarray(Z)
+    T, C = Z.shape
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 0.9 + 0.35 * C))
+    ax.imshow(Z.T, cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower", interpolation="nearest",
+              extent=(0.5, T + 0.5, 0.5, C + 0.5))  # fmt: skip
+    ax.hlines(np.arange(1, C) + 0.5, 0.5, T + 0.5, color="#CCCCCC", lw=0.6)
+    ax.set_yticks(range(1, C + 1), names)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="interval $t$", ylabel="" if names else "class")
+    return ax
+
+
+def convergence(solutions, axes=None, against="passes"):
+    """Objective, and duality gap on a logarithmic scale, of one or more solver runs.
+
+    Parameters
+    ----------
+    solutions : dict of str to Solution
+        Runs and what the legend calls them.
+    axes : pair of matplotlib Axes, optional
+        Where to draw the objective and the gap.
+    against : {"passes", "seconds"}
+        The horizontal axis. Passes count from 1.
+
+    Returns
+    -------
+    array of two matplotlib Axes
+        Passes without a gap (NaN, or 0 at the optimum) are left out of the right panel.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Solution
+    >>> run = Solution(objective=[0.5, 0.4], duality_gap=[0.3, float("nan")], seconds=[0.1, 0.2])
+    >>> axes = convergence({"plain": run})
+    >>> len(axes[0].lines[0].get_xdata()), len(axes[1].lines[0].get_xdata())
+    (2, 1)
+    """
+    if against not in ("passes", "seconds"):
+        raise ValueError(f"against: expected 'passes' or 'seconds', found {against!r}")
+    if axes is None:
+        _, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+    for (name, solution), color in zip(solutions.items(), action_colors(len(solutions)), strict=True):
+        gap = np.asarray(solution.duality_gap, dtype=float)
+        x = np.arange(1, len(gap) + 1) if against == "passes" else np.asarray(solution.seconds)
+        shown = np.isfinite(gap) & (gap > 0)
+        axes[0].plot(x, solution.objective, color=color, label=name)
+        axes[1].plot(x[shown], gap[shown], color=color, label=name)
+    axes[0].set(xlabel=against, title="objective")
+    axes[1].set(xlabel=against, title="duality gap", yscale="log")
+    if len(solutions) > 1:
+        axes[1].legend()
+    return np.asarray(axes)
+
+
+def staircase(states, n_states, ax=None, cost=None, colors=None):
+    """The state of every interval as a staircase on the T x S grid, over the costs if they are given.
+
+    Parameters
+    ----------
+    states : (T,) ints
+        State index of every interval, from 0; it stays or climbs by one.
+    n_states : int
+        Number S of states, the height of the grid.
+    ax : matplotlib Axes, optional
+    cost : (T, S) array, optional
+        Heat map under the staircase; infinite cells stay white.
+    colors : S colours, optional
+        Colour of the cells of each state. Without it one blue; with ``cost`` the cells are not filled.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = staircase([0, 0, 1, 2], n_states=3)
+    >>> len(ax.patches)
+    4
+    """
+    states = np.asarray(states)
+    T = len(states)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5, 3.2))
+    if cost is not None:
+        shown = np.ma.masked_invalid(np.asarray(cost, dtype=float).T)
+        ax.imshow(shown, cmap="YlOrBr", aspect="auto", origin="lower", interpolation="nearest",
+                  extent=(0.5, T + 0.5, 0.5, n_states + 0.5))  # fmt: skip
+    else:
+        colors = [PALETTE[9]] * n_states if colors is None else colors
+        for t, k in enumerate(states):
+            ax.add_patch(Rectangle((t + 0.5, k + 0.5), 1, 1, facecolor=colors[k], edgecolor="none"))
+    ax.vlines(np.arange(T + 1) + 0.5, 0.5, n_states + 0.5, color="#CCCCCC", lw=0.6)
+    ax.hlines(np.arange(n_states + 1) + 0.5, 0.5, T + 0.5, color="#CCCCCC", lw=0.6)
+    ax.step(np.arange(T + 1) + 0.5, np.append(states, states[-1]) + 1, where="post", color="black", lw=2)
+    ax.set(xlim=(0.5, T + 0.5), ylim=(0.5, n_states + 0.5), xlabel="interval $t$", ylabel="state $k$")
+    ax.set_yticks(range(1, n_states + 1))
+    if T <= 20:
+        ax.set_xticks(range(1, T + 1))
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _runs(labels, ends):
+    """(start, stop) of every maximal stretch of one label inside one clip; ``ends`` are the clips' ends."""
+    change = np.flatnonzero(np.diff(labels)) + 1
+    borders = np.union1d(change, np.concatenate([[0], ends]))
+    return list(zip(borders[:-1], borders[1:], strict=True))
+
+
+def _ink(color):
+    """Black or white, whichever is easier to read on ``color`` (relative luminance of WCAG)."""
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(color)]
+    luminance = np.dot([0.2126, 0.7152, 0.0722], linear)
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
