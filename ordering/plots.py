@@ -97,7 +97,7 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     Returns
     -------
     matplotlib Axes
-        Actions whose every block is too narrow for the name appear in a legend.
+        Actions whose every block is too narrow for the name appear in a legend below.
 
     Raises
     ------
@@ -119,7 +119,8 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     n_classes = max(largest + 1, len(names or ()), (background_class or 0) + 1)
     names = list(names) if names is not None else [str(c + 1) for c in range(n_classes)]
     colors = action_colors(n_classes, background_class)
-    if ax is None:
+    own_figure = ax is None
+    if own_figure:
         _, ax = plt.subplots(figsize=(9, 0.9 + 0.5 * len(rows)))
     scale = 1.0 if seconds_per_interval is None else seconds_per_interval
     ax.set_xlim(0, ends[-1] * scale)
@@ -143,7 +144,10 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
         ax.axvline(end * scale, color="black", lw=1.5)
     if drawn - named:
         handles = [Patch(color=colors[c], label=names[c]) for c in sorted(drawn - named)]
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.5, ncols=4,
+                  fontsize=9)  # fmt: skip
+        if own_figure:
+            ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(handles) + 3) // 4) + 0.1)
     ax.set_yticks(range(len(rows)), list(rows))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
