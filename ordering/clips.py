@@ -1,0 +1,413 @@
+"""Clips: features, lengths and transcripts of a data set, validated once and for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+BACKGROUNDS = ("around", "between", None)
+MAX_FAULTS = 20
+_BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class Clip:
+    """One clip of a `Clips`: views of its rows, its transcript and its name."""
+
+    features: np.ndarray
+    transcript: np.ndarray
+    labels: np.ndarray | None
+    name: str
+
+
+class Clips:
+    """A set of clips, each a sequence of intervals with an ordered list of actions.
+
+    Parameters
+    ----------
+    features : (N, d) array, np.memmap or SciPy CSR matrix
+        Descriptors of the intervals of all clips, one clip after the other. float32 and float64 are kept
+        as they are and never copied; other numbers become float64.
+    lengths : (n,) ints
+        Number of intervals of every clip; they sum to N.
+    transcripts : n sequences of ints in [0, n_actions)
+        The ordered actions of every clip, background left out.
+    n_actions : int
+        Number A of actions. Class A is the background unless `background` is None.
+    background : {"around", "between", None}
+        Where background states are inserted: before, between and after the K actions (2K + 1 states, the
+        released code), between them only (2K - 1 states, the paper's text), or nowhere (K states).
+    labels : (N,) ints, optional
+        True classes. The action runs of a clip must be its transcript.
+    action_names, clip_names : sequences of str, optional
+
+    Attributes
+    ----------
+    features, lengths, transcripts, n_actions, background, labels, action_names, clip_names
+        The arguments; `transcripts` as a list of int arrays.
+    n_classes : int
+        C = A + 1 with background, A without.
+    background_class : int or None
+    offsets : (n + 1,) ints
+        Clip i holds the rows ``offsets[i]:offsets[i + 1]``.
+
+    Raises
+    ------
+    ValueError
+        One error that lists every fault of every clip (after 20 a count).
+
+    Notes
+    -----
+    Section 2.1 of the paper. It puts background only between actions; the authors' code also puts it first
+    and last. A clip needs at least as many intervals as it has states. Explained in
+    ``book/01-order-as-a-label.ipynb`` and ``book/02-staircases.ipynb``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> clips = Clips(np.zeros((9, 2)), lengths=[5, 4], transcripts=[[0, 1], [1]], n_actions=2)
+    >>> len(clips), clips.n_classes, clips.states(0).tolist()
+    (2, 3, [2, 0, 2, 1, 2])
+    """
+
+    def __init__(self, features, lengths, transcripts, n_actions, background="around", labels=None,
+                 action_names=None, clip_names=None):
+        if background not in BACKGROUNDS:
+            raise ValueError(f"background must be one of {BACKGROUNDS}, found {background!r}")
+        if not _is_integer(n_actions) or n_actions < 1:
+            raise ValueError(f"n_actions must be a positive integer, found {n_actions!r}")
+        self.n_actions = int(n_actions)
+        self.background = background
+        self.background_class = None if background is None else self.n_actions
+        self.n_classes = self.n_actions + (background is not None)
+        self.features = _as_features(features)
+        self.action_names = None if action_names is None else [str(name) for name in action_names]
+        self.clip_names = None if clip_names is None else [str(name) for name in clip_names]
+        faults = []
+        self.lengths = _as_ints(lengths, "lengths", faults)
+        self.transcripts = [_as_ints(t, f"{self._name(i)}: transcript", faults)
+                            for i, t in enumerate(_as_sequence(transcripts, "transcripts"))]
+        self.labels = None if labels is None else _as_ints(labels, "labels", faults)
+        if self.lengths is not None:
+            faults += self._faults()
+        if faults:
+            raise ValueError(_message(faults))
+        self._index()
+
+    @classmethod
+    def from_list(cls, features, transcripts, n_actions=None, background="around", labels=None,
+                  action_names=None, clip_names=None):
+        """Build `Clips` from one (T_i, d) array per clip.
+
+        Parameters
+        ----------
+        features : list of (T_i, d) arrays or CSR matrices
+        transcripts : list of sequences of ints, or of action names if `action_names` is given
+        n_actions : int, optional
+            Defaults to ``len(action_names)``.
+        labels : list of (T_i,) arrays or one (N,) array, optional
+        background, action_names, clip_names
+            As in `Clips`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> clips = Clips.from_list([np.zeros((4, 2)), np.ones((3, 2))], [["sit"], ["walk"]],
+        ...                         action_names=["walk", "sit"])
+        >>> [t.tolist() for t in clips.transcripts]
+        [[1], [0]]
+        """
+        features = [f if sp.issparse(f) else np.asarray(f) for f in features]
+        if not features:
+            raise ValueError("features: at least one clip expected, found an empty list")
+        if n_actions is None:
+            if action_names is None:
+                raise ValueError("n_actions: a number expected where action_names is not given")
+            n_actions = len(action_names)
+        faults = [f"clip {i}: features of shape (T, {_width(features[0])}) expected, found {f.shape}"
+                  for i, f in enumerate(features) if f.ndim != 2 or f.shape[1] != _width(features[0])]
+        transcripts = _numbered(transcripts, action_names, faults)
+        if labels is not None and len(labels) == len(features) and np.ndim(labels[0]) == 1:
+            labels = [np.asarray(part) for part in labels]
+            faults += [f"clip {i}: {f.shape[0]} labels expected, found {len(part)}"
+                       for i, (f, part) in enumerate(zip(features, labels, strict=True))
+                       if len(part) != f.shape[0]]
+            labels = np.concatenate(labels)
+        if faults:
+            raise ValueError(_message(faults))
+        stack = sp.vstack(features, format="csr") if sp.issparse(features[0]) else np.concatenate(features)
+        return cls(stack, [f.shape[0] for f in features], transcripts, n_actions, background=background,
+                   labels=labels, action_names=action_names, clip_names=clip_names)
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def __getitem__(self, i):
+        i = self._position(i)
+        rows = self.rows(i)
+        return Clip(self.features[rows], self.transcripts[i],
+                    None if self.labels is None else self.labels[rows], self._name(i))
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self):
+        return (f"Clips({len(self)} clips, {self.features.shape[0]} intervals, "
+                f"{self.features.shape[1]} features, {self.n_actions} actions, "
+                f"background={self.background!r}{'' if self.labels is None else ', labelled'})")
+
+    def rows(self, i):
+        """Slice of the rows of clip i."""
+        i = self._position(i)
+        return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+
+    def states(self, i):
+        """Classes (S,) that clip i goes through, in order, background inserted."""
+        i = self._position(i)
+        return self.flat_states[self.state_offsets[i]:self.state_offsets[i + 1]]
+
+    def subset(self, clips):
+        """Return the clips of an index array or a boolean mask, in that order.
+
+        Consecutive clips share the features' memory; other choices copy the rows they need.
+        """
+        index = self._subset_index(clips)
+        picked = object.__new__(Clips)
+        picked.__dict__.update(self.__dict__)
+        if len(index) and np.all(np.diff(index) == 1):
+            rows = slice(int(self.offsets[index[0]]), int(self.offsets[index[-1] + 1]))
+        else:
+            rows = np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in index]
+                                  or [np.empty(0, np.int64)])
+        picked.features = self.features[rows]
+        picked.labels = None if self.labels is None else self.labels[rows]
+        picked.lengths = self.lengths[index]
+        picked.transcripts = [self.transcripts[i] for i in index]
+        picked.clip_names = None if self.clip_names is None else [self.clip_names[i] for i in index]
+        picked._index()
+        return picked
+
+    # ---------------------------------------------------------------- private
+    def _position(self, i):
+        if not _is_integer(i) or not -len(self) <= i < len(self):
+            raise IndexError(f"clip {i!r} does not exist; there are {len(self)} clips")
+        return int(i) % len(self)
+
+    def _subset_index(self, clips):
+        clips = np.asarray(clips)
+        if clips.dtype == bool:
+            if clips.shape != (len(self),):
+                raise ValueError(f"mask of shape {(len(self),)} expected, found {clips.shape}")
+            return np.flatnonzero(clips)
+        if clips.size == 0:
+            return np.empty(0, np.int64)
+        if clips.ndim != 1 or clips.dtype.kind not in "iu":
+            raise ValueError(f"a 1-D array of ints or a mask expected, found {clips.dtype} {clips.shape}")
+        if clips.min() < -len(self) or clips.max() >= len(self):
+            raise ValueError(f"clip numbers in [0, {len(self)}) expected, found {clips.min()}..{clips.max()}")
+        return clips.astype(np.int64) % len(self)
+
+    def _name(self, i):
+        if self.clip_names is not None and i < len(self.clip_names):
+            return f"clip {i} ({self.clip_names[i]})"
+        return f"clip {i}"
+
+    def _index(self):
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        states = [with_background(t, self.n_actions, self.background) for t in self.transcripts]
+        self.flat_states = np.concatenate(states or [np.empty(0, np.int64)]).astype(np.int64)
+        self.state_offsets = np.concatenate([[0], np.cumsum([len(s) for s in states])]).astype(np.int64)
+
+    def _faults(self):
+        """All faults of all clips, as sentences."""
+        faults = list(self._fault_of_counts())
+        readable = [(i, t) for i, t in enumerate(self.transcripts[:len(self)]) if t is not None]
+        for i, transcript in readable:
+            faults += self._faults_of_transcript(i, transcript, self.lengths[i])
+        if self.lengths.min(initial=0) < 0 or self.lengths.sum() != self.features.shape[0]:
+            return faults
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)])
+        faults += self._faults_of_features()
+        if self.labels is not None and len(self.labels) == self.features.shape[0]:
+            for i, transcript in readable:
+                labels = self.labels[self.offsets[i]:self.offsets[i + 1]]
+                faults += self._faults_of_labels(i, transcript, labels)
+        return faults
+
+    def _fault_of_counts(self):
+        n, N = len(self.lengths), self.features.shape[0]
+        if n == 0:
+            yield "lengths: at least one clip expected, found none"
+        if len(self.transcripts) != n:
+            yield f"transcripts: {n} expected, one per length, found {len(self.transcripts)}"
+        if self.lengths.sum() != N:
+            yield f"lengths: a sum of {N} expected, the number of feature rows, found {self.lengths.sum()}"
+        if self.labels is not None and len(self.labels) != N:
+            yield f"labels: {N} expected, one per feature row, found {len(self.labels)}"
+        for names, size, what in [(self.action_names, self.n_actions, "action_names"),
+                                  (self.clip_names, n, "clip_names")]:
+            if names is not None and len(names) != size:
+                yield f"{what}: {size} expected, found {len(names)}"
+        if self.action_names is not None and len(set(self.action_names)) < len(self.action_names):
+            twice = sorted({a for a in self.action_names if self.action_names.count(a) > 1})
+            yield f"action_names: different names expected, found {twice} more than once"
+
+    def _faults_of_transcript(self, i, transcript, length):
+        name = self._name(i)
+        if length < 1:
+            yield f"{name}: a length of at least 1 interval expected, found {length}"
+        wrong = transcript[(transcript < 0) | (transcript >= self.n_actions)]
+        if len(wrong):
+            yield f"{name}: actions in [0, {self.n_actions}) expected, found {wrong.tolist()}"
+        if len(transcript) == 0 and self.background is None:
+            yield f"{name}: a transcript of at least one action expected with background=None, found none"
+        S = len(with_background(transcript, self.n_actions, self.background))
+        if 1 <= length < S:
+            yield (f"{name}: T >= {S} intervals expected, one for each of the S = {S} states that K = "
+                   f"{len(transcript)} actions have with background={self.background!r}, found T = {length}"
+                   + self._advice(len(transcript), length))
+
+    def _advice(self, K, length):
+        if self.background == "around" and length >= max(2 * K - 1, 1):
+            return '; background="between" or None would fit'
+        if self.background is not None and length >= K:
+            return "; background=None would fit"
+        return ""
+
+    def _faults_of_features(self):
+        for row, column, value in not_finite(self.features, MAX_FAULTS + 1):
+            i = int(np.searchsorted(self.offsets, row, side="right")) - 1
+            yield (f"{self._name(i)}: finite features expected, found {value} in its row "
+                   f"{row - self.offsets[i]} (row {row} of all), column {column}")
+
+    def _faults_of_labels(self, i, transcript, labels):
+        name = self._name(i)
+        wrong = np.unique(labels[(labels < 0) | (labels >= self.n_classes)])
+        if len(wrong):
+            yield f"{name}: labels in [0, {self.n_classes}) expected, found {wrong.tolist()}"
+            return
+        actions = label_runs(labels)
+        actions = actions[actions != self.n_actions]
+        values, counts = _compress(actions)
+        expected, most = _compress(transcript)
+        if not np.array_equal(values, expected) or np.any(counts > most):
+            yield f"{name}: action runs {transcript.tolist()} expected, its transcript, found {actions.tolist()}"
+
+
+def with_background(transcript, n_actions, background):
+    """States (S,) of a transcript once background is inserted.
+
+    Examples
+    --------
+    >>> with_background([3, 1], n_actions=5, background="between").tolist()
+    [3, 5, 1]
+    """
+    transcript = np.asarray(transcript, dtype=np.int64)
+    if background is None:
+        return transcript
+    if len(transcript) == 0:
+        return np.array([n_actions])
+    states = np.full(2 * len(transcript) + 1, n_actions)
+    states[1::2] = transcript
+    return states if background == "around" else states[1:-1]
+
+
+def label_runs(labels):
+    """Classes of the maximal runs of equal labels, in order.
+
+    Examples
+    --------
+    >>> label_runs([2, 2, 0, 0, 0, 2]).tolist()
+    [2, 0, 2]
+    """
+    labels = np.asarray(labels)
+    return labels[np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))]
+
+
+def not_finite(features, most):
+    """Up to `most` triples (row, column, value) of features that are NaN or infinite."""
+    found = []
+    for start in range(0, features.shape[0], _BLOCK):
+        block = features[start:start + _BLOCK]
+        values = block.data if sp.issparse(block) else block
+        if np.isfinite(values).all():
+            continue
+        block = block.toarray() if sp.issparse(block) else block
+        for row, column in np.argwhere(~np.isfinite(block))[:most - len(found)]:
+            found.append((start + int(row), int(column), float(block[row, column])))
+        if len(found) >= most:
+            break
+    return found
+
+
+def _as_features(features):
+    if sp.issparse(features):
+        features = features.tocsr()
+    elif not isinstance(features, np.ndarray):
+        features = np.asarray(features)
+    if features.ndim != 2:
+        raise ValueError(f"features of shape (N, d) expected, found shape {features.shape}")
+    if features.dtype.kind not in "fiub":
+        raise ValueError(f"features of real numbers expected, found dtype {features.dtype}")
+    if features.dtype not in (np.float32, np.float64):
+        features = features.astype(np.float64)
+    return features
+
+
+def _as_sequence(values, what):
+    try:
+        return list(values)
+    except TypeError:
+        raise ValueError(f"{what}: a sequence expected, found {values!r}") from None
+
+
+def _as_ints(values, what, faults):
+    """`values` as a 1-D array of int64; a fault and None where they are something else."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty((0, 0))
+    if array.ndim == 1 and array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        faults.append(f"{what}: a 1-D sequence of ints expected, found {array.dtype} of shape {array.shape}")
+        return None
+    return array.astype(np.int64)
+
+
+def _is_integer(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _width(features):
+    return features.shape[1] if features.ndim == 2 else "d"
+
+
+def _numbered(transcripts, action_names, faults):
+    """Transcripts with every action name replaced by its number."""
+    numbers = {} if action_names is None else {str(name): a for a, name in enumerate(action_names)}
+    numbered = []
+    for i, transcript in enumerate(_as_sequence(transcripts, "transcripts")):
+        actions = list(transcript)
+        unknown = [a for a in actions if isinstance(a, str) and a not in numbers]
+        if unknown:
+            faults.append(f"clip {i}: names in action_names {sorted(numbers)} expected, found {unknown}")
+        numbered.append([numbers.get(a, 0) if isinstance(a, str) else a for a in actions])
+    return numbered
+
+
+def _compress(values):
+    """Values of the runs of equal neighbours, and how long each run is."""
+    values = np.asarray(values)
+    starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1))
+    return values[starts], np.diff(starts, append=len(values))
+
+
+def _message(faults):
+    shown = faults[:MAX_FAULTS]
+    rest = len(faults) - len(shown)
+    count = f"{len(faults)} faults" if len(faults) > 1 else "1 fault"
+    return "\n".join([f"{count} in the clips:"] + [f"- {fault}" for fault in shown]
+                     + ([f"- and {rest} more"] if rest else []))
