@@ -1,5 +1,26 @@
-"""Weakly supervised action labelling under ordering constraints."""
+"""Weakly supervised action labelling under ordering constraints.
+
+After Bojanowski, Lajugie, Bach, Laptev, Ponce, Schmid and Sivic, ECCV 2014. Clips go in with the ordered list
+of their actions, and come out with a label for every interval and one linear classifier per action.
+"""
+
+import importlib
 
 from ordering._version import __version__
+from ordering.clips import Clips
+from ordering.dtw import linear_oracle, state_path
+from ordering.labeling import OrderedActionLabeling
+from ordering.objective import RidgeObjective
+from ordering.rounding import round_assignment, round_scores
+from ordering.solver import Solution, frank_wolfe, random_vertices
 
-__all__ = ["__version__"]
+_MODULES = ("baselines", "datasets", "dtw", "experiments", "frames", "metrics", "plots", "synthetic")
+
+__all__ = ["Clips", "OrderedActionLabeling", "RidgeObjective", "Solution", "__version__", "frank_wolfe",
+           "linear_oracle", "random_vertices", "round_assignment", "round_scores", "state_path", *_MODULES]
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f"ordering.{name}")
+    raise AttributeError(f"module 'ordering' has no attribute {name!r}")

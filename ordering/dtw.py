@@ -158,6 +158,8 @@ def _solve(cost, clips, known=None):
     cost = np.ascontiguousarray(cost, dtype=np.float64)
     labels, path = np.empty(N, np.int64), np.empty(N, np.int64)
     known = np.empty(0, np.int64) if known is None else np.ascontiguousarray(known, dtype=np.int64)
+    if len(clips) == 0:
+        return labels, path
     if not _all_finite(cost.reshape(-1)):
         raise ValueError(_not_finite_message(cost, clips))
     fault = _kernel(cost, known, clips.offsets, clips.flat_states, clips.state_offsets, labels, path)
