@@ -1,0 +1,125 @@
+"""Figures that move on a page without a kernel: frames drawn in advance, a slider and a Play button."""
+
+import base64
+import html
+import io
+
+import ipywidgets
+import matplotlib.pyplot as plt
+from PIL import Image
+
+FRAME_MILLISECONDS = 400
+
+
+def show(draw, values, description="", labels=None, alt=None, play=True, start=0, dpi=100):
+    """Draw one frame per value and return a slider that shows them, in Jupyter and on a built page.
+
+    Every frame is kept as an image in the notebook; slider, Play button and frames are linked in the browser,
+    so no kernel is needed to move them.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(value)`` returns a matplotlib figure; it is closed afterwards. All figures have one size.
+    values : iterable
+        One value a frame.
+    description : str
+        What the slider changes; stands before it, and may hold a formula between dollar signs.
+    labels : sequence of str, optional
+        Text beside the slider, one a frame. By default the values themselves.
+    alt : callable, optional
+        ``alt(value)`` says in words what the frame shows, for readers who do not see it.
+        By default description and label.
+    play : bool
+        Whether there is a Play button.
+    start : int
+        Index of the frame shown first.
+    dpi : int
+        Dots per inch of the images.
+
+    Returns
+    -------
+    ipywidgets.VBox
+        Controls above the frames.
+
+    Raises
+    ------
+    ValueError
+        If there are no values, if their number and that of the labels differ, if ``start`` is not the index
+        of a frame, or if the figures differ in size.
+
+    Notes
+    -----
+    The bytes of a frame depend on the figure only: no date, no version, 256 colours at most.
+    Used in every chapter of the book with a moving figure, first in book/01-order-as-a-label.ipynb.
+
+    Examples
+    --------
+    >>> def draw(width):
+    ...     figure, ax = plt.subplots(figsize=(3, 1))
+    ...     ax.barh(["true", "found"], [3, width])
+    ...     return figure
+    >>> box = show(draw, [1, 2, 3], description="width", alt=lambda width: f"True 3 wide, found {width}.")
+    >>> len(box.children[1].children)
+    3
+    """
+    values = list(values)
+    if labels is None:
+        labels = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    if not values:
+        raise ValueError("values: expected at least one, found none")
+    if len(labels) != len(values):
+        raise ValueError(f"labels: expected {len(values)}, one for each value, found {len(labels)}")
+    if not 0 <= start < len(values):
+        raise ValueError(f"start: expected the index of one of {len(values)} frames, found {start}")
+    images, sizes = zip(*(_png(draw(value), dpi) for value in values), strict=True)
+    for index, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise ValueError(f"frame {index}: expected {sizes[0]} pixels as in frame 0, found {size}")
+    default = [f"{description} {label}".strip() for label in labels]
+    alts = [alt(value) for value in values] if alt else default
+    picture = _stack(
+        [_image(png, sizes[0], dpi, text) for png, text in zip(images, alts, strict=True)], start
+    )
+    readout = _stack([html.escape(str(label)) for label in labels], start)
+    return ipywidgets.VBox([_controls(description, start, len(values), play, picture, readout), picture])
+
+
+def _stack(texts, start):
+    """One HTML child a frame, of which one is shown."""
+    return ipywidgets.Stack([ipywidgets.HTML(text) for text in texts], selected_index=start)
+
+
+def _controls(description, start, n_frames, play, picture, readout):
+    """Play button, slider and readout in a row, linked to the two stacks in the browser."""
+    limits = {"value": start, "min": 0, "max": n_frames - 1}
+    style = {"description_width": "initial"}
+    slider = ipywidgets.IntSlider(**limits, description=description, readout=False, style=style)
+    for stack in (picture, readout):
+        ipywidgets.jslink((slider, "value"), (stack, "selected_index"))
+    controls = [slider, readout]
+    if play:
+        player = ipywidgets.Play(**limits, interval=FRAME_MILLISECONDS)
+        ipywidgets.jslink((player, "value"), (slider, "value"))
+        controls.insert(0, player)
+    return ipywidgets.HBox(controls, layout={"flex_flow": "row wrap", "align_items": "center"})
+
+
+def _png(figure, dpi):
+    """Bytes and size in pixels of a figure as a PNG of at most 256 colours; the figure is closed."""
+    with io.BytesIO() as drawn, io.BytesIO() as small:
+        figure.savefig(drawn, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+        plt.close(figure)
+        image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        image.save(small, format="png", optimize=True)
+        return small.getvalue(), image.size
+
+
+def _image(png, size, dpi, alt):
+    """An image element that carries its own bytes, at the size a static figure of 100 dpi has on the page."""
+    data = base64.b64encode(png).decode()
+    width = round(size[0] * 100 / dpi)
+    return (
+        f'<img alt="{html.escape(alt)}" width="{width}" style="max-width: 100%; height: auto" '
+        f'src="data:image/png;base64,{data}">'
+    )

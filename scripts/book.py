@@ -1,0 +1,134 @@
+"""Set up the environment, execute and render the book, run the tests.
+
+    python scripts/book.py build --size quick
+
+Every command needs nothing but Python 3.11 or newer: it first creates ``.venv`` from ``requirements.txt``
+(once) and then runs inside it. ``--here`` uses the running interpreter as it is instead.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / ".complete"
+SIZES = ("quick", "book", "paper")
+
+
+def wanted_environment():
+    """Say in one line what the environment is made from; it is complete when its stamp says the same."""
+    digest = hashlib.sha256()
+    for name in ("requirements.txt", "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    return f"{sys.version_info[0]}.{sys.version_info[1]} {ROOT} {digest.hexdigest()}"
+
+
+def install(arguments, total):
+    """Run pip and count the packages as it collects them (no tqdm yet: this is what installs it)."""
+    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as pip:
+        collected = 0
+        for line in pip.stdout:
+            if line.startswith("Collecting"):
+                collected += 1
+                print(f"\r  {collected} of {total} packages fetched", end="", flush=True)
+        print("" if collected == 0 else ", installed" if pip.wait() == 0 else "", flush=True)
+    if pip.returncode:
+        sys.exit(f"pip failed with status {pip.returncode}")
+
+
+def make_environment():
+    """Create or update ``.venv``: the pinned packages, then this package itself (editable)."""
+    wanted = wanted_environment()
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return
+    STAMP.unlink(missing_ok=True)
+    total = sum(line[0].isalnum() for line in (ROOT / "requirements.txt").read_text().splitlines() if line)
+    print(f"Installing {total} pinned packages into .venv (once; a minute or two)", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
+    install(["-r", ROOT / "requirements.txt"], total)
+    install(["--no-deps", "--no-build-isolation", "-e", ROOT], 1)
+    STAMP.write_text(wanted)
+
+
+def build(options):
+    """Execute what has changed, render, leave the pages in the output folder; the exit status."""
+    import execute
+    import render
+
+    root, out = options.root.resolve(), options.out or options.root.resolve() / "_build" / "html"
+    failed = execute.execute_book(root, options.size, options.seed, options.jobs)
+    if failed:
+        print(f"The book was not rendered: {', '.join(failed)} failed.", file=sys.stderr)
+        return 1
+    return render.render_book(root, options.size, out.resolve())
+
+
+def test(options):
+    """Run every test: unit tests, doctests, and the built book in a browser; the exit status."""
+    command = [sys.executable, "-m", "pytest", "--doctest-modules", "ordering", "tests", *options.arguments]
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def serve(options):
+    """Serve the built pages on this machine only."""
+    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(options.port)]
+    return subprocess.run(command, cwd=ROOT / "_build" / "html").returncode
+
+
+def lab(options):
+    """Open the chapters in JupyterLab."""
+    return subprocess.run([sys.executable, "-m", "jupyterlab", "book/index.ipynb"], cwd=ROOT).returncode
+
+
+def clean(options):
+    """Remove everything that a command here has made."""
+    for folder in (VENV, ROOT / "_build"):
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def parse_arguments():
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("--here", action="store_true", help="use the running interpreter, not .venv")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("env", help="only create the environment").set_defaults(run=lambda options: 0)
+    command = commands.add_parser("build", help="execute and render the book")
+    command.add_argument("--size", choices=SIZES, default="book", help="amount of data in every chapter")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="chapters run at once")
+    command.add_argument("--root", type=Path, default=ROOT, help="folder of another book")
+    command.add_argument("--out", type=Path, help="where the pages go (default: ROOT/_build/html)")
+    command.set_defaults(run=build)
+    command = commands.add_parser("test", help="run the tests")
+    command.add_argument("arguments", nargs="*", help="passed to pytest (after --)")
+    command.set_defaults(run=test)
+    command = commands.add_parser("serve", help="serve the built pages")
+    command.add_argument("--port", type=int, default=8000)
+    command.set_defaults(run=serve)
+    commands.add_parser("lab", help="open the chapters in JupyterLab").set_defaults(run=lab)
+    commands.add_parser("clean", help="remove .venv and _build").set_defaults(run=clean)
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    if options.run is not clean and not options.here:
+        make_environment()
+        if Path(sys.prefix).resolve() != VENV.resolve():
+            return subprocess.run([PYTHON, *sys.argv]).returncode
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Execute the chapters with papermill; each executed copy appears whole or not at all.
+
+A copy carries the digest of all that it depends on (text, parameters, package, stored results, pinned
+environment) and is made again only when that changes.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import nbformat
+import yaml
+from tqdm import tqdm
+
+# A chapter that takes longer than this is stopped, and has failed.
+CHAPTER_SECONDS = {"quick": 300, "book": 900, "paper": 6 * 3600}
+# Files, beside its own text, that a chapter's outputs depend on.
+WATCHED = ("ordering", "results", "requirements.txt")
+
+
+def pages(root):
+    """Files of the book, in the order of ``_toc.yml``."""
+    names = []
+
+    def walk(entry):
+        if isinstance(entry, list):
+            for item in entry:
+                walk(item)
+        elif isinstance(entry, dict):
+            names.extend(entry[key] for key in ("root", "file") if key in entry)
+            for key in ("parts", "chapters", "sections"):
+                walk(entry.get(key))
+
+    walk(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf8")))
+    found = [next(iter(sorted((root / "book").glob(f"{name}.*"))), None) for name in names]
+    missing = [name for name, path in zip(names, found, strict=True) if path is None]
+    if missing:
+        raise ValueError(f"_toc.yml lists pages that are not in book/: {', '.join(missing)}")
+    return found
+
+
+def chapters(root):
+    """Notebooks of the book, in the order of ``_toc.yml``."""
+    return [page for page in pages(root) if page.suffix == ".ipynb"]
+
+
+def copy_path(root, size, notebook):
+    """Where the executed copy of a chapter is kept."""
+    return root / "_build" / "executed" / size / notebook.name
+
+
+def digest(root, notebook, parameters):
+    """Digest of everything that the outputs of a chapter depend on."""
+    sha = hashlib.sha256(json.dumps([parameters, sys.version_info[:2]]).encode())
+    files = [notebook, Path(__file__)]
+    for name in WATCHED:
+        path = root / name
+        inside = path.rglob("*") if path.is_dir() else [path]
+        files += sorted(file for file in inside if file.is_file() and "__pycache__" not in file.parts)
+    for file in files:
+        sha.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return sha.hexdigest()
+
+
+def is_current(copy, key):
+    """True if ``copy`` is an executed chapter with this digest."""
+    return copy.exists() and nbformat.read(copy, as_version=4).metadata.get("book", {}).get("digest") == key
+
+
+def kernel_environment(root):
+    """Environment of the kernels: none of the user's own settings, one BLAS thread, no progress bars."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {
+        **os.environ,
+        **threads,
+        "IPYTHONDIR": str(root / "_build" / "ipython"),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "MPLCONFIGDIR": str(root / "_build" / "matplotlib"),
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONHASHSEED": "0",
+        "TQDM_DISABLE": "1",
+    }
+
+
+def execute_chapter(root, notebook, size, seed, key):
+    """Run one chapter; return None, or the text of what went wrong."""
+    copy = copy_path(root, size, notebook)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    draft = copy.with_suffix(".draft")
+    command = [sys.executable, "-m", "papermill", notebook, draft]
+    command += [
+        "-p",
+        "size",
+        size,
+        "-p",
+        "seed",
+        str(seed),
+        "--kernel",
+        "python3",
+        "--cwd",
+        notebook.parent,
+        "--autosave-cell-every",
+        "0",
+    ]
+    command += ["--no-progress-bar", "--log-level", "ERROR"]
+    start = time.perf_counter()
+    try:
+        run = subprocess.run(command, env=kernel_environment(root), capture_output=True, text=True,
+                             stdin=subprocess.DEVNULL, timeout=CHAPTER_SECONDS[size])  # fmt: skip
+        if run.returncode:
+            return run.stderr
+        executed = tidy(nbformat.read(draft, as_version=4))
+        executed.metadata["book"] = {"digest": key, "seconds": round(time.perf_counter() - start, 1)}
+        nbformat.write(executed, draft)
+        os.replace(draft, copy)
+    except subprocess.TimeoutExpired:
+        return f"stopped after {CHAPTER_SECONDS[size]} seconds, the limit for a chapter at size {size}"
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def tidy(executed):
+    """Drop papermill's records (paths, dates); let the parameters cell show the values that were used."""
+    tagged = {tag: cell for cell in executed.cells for tag in cell.metadata.get("tags", [])}
+    if "parameters" in tagged:
+        tagged["parameters"].source = (
+            tagged["injected-parameters"].source.removeprefix("# Parameters\n").strip()
+        )
+    executed.cells = [cell for cell in executed.cells if cell is not tagged.get("injected-parameters")]
+    for part in (executed, *executed.cells):
+        for name in ("papermill", "execution"):
+            part.metadata.pop(name, None)
+    return executed
+
+
+def execute_book(root, size, seed=0, jobs=2):
+    """Execute the chapters that are not current; return the names of those that failed."""
+    keys = {path: digest(root, path, {"size": size, "seed": seed}) for path in chapters(root)}
+    todo = [path for path, key in keys.items() if not is_current(copy_path(root, size, path), key)]
+    failed = []
+    bar = tqdm(total=len(keys), initial=len(keys) - len(todo), unit="chapter", desc=f"Execute ({size})")
+    with ThreadPoolExecutor(jobs) as pool, bar:
+        running = {
+            pool.submit(timed, execute_chapter, root, path, size, seed, keys[path]): path for path in todo
+        }
+        for done in as_completed(running):
+            name, (error, seconds) = running[done].stem, done.result()
+            bar.write(f"{name:<30}{seconds:7.1f} s{'   FAILED' if error else ''}")
+            if error:
+                failed.append(name)
+                bar.write(error)
+            bar.update()
+    return failed
+
+
+def timed(function, *arguments):
+    """Result of a call and the seconds it took."""
+    start = time.perf_counter()
+    return function(*arguments), time.perf_counter() - start
