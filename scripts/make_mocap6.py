@@ -27,8 +27,8 @@ def read(folder):
     recordings = [row["file_name"] for row in rows_of(folder / "metadata_per_seq.csv")]
     named = rows_of(folder / "actions_per_tstep.csv")
     numbers = np.searchsorted(offsets, np.arange(len(labels)), side="right") - 1
-    assert [row["action_name"] for row in named] == actions[labels].tolist(), "labels differ between the files"
-    assert [int(row["seq_id"]) for row in named] == numbers.tolist(), "recordings differ between the files"
+    assert [row["action_name"] for row in named] == actions[labels].tolist(), "labels differ between files"
+    assert [int(row["seq_id"]) for row in named] == numbers.tolist(), "recordings differ between files"
     assert len(recordings) == len(offsets) - 1 and offsets[-1] == len(angles) == len(labels)
     return {"angles": angles, "labels": labels.astype(np.int8), "offsets": offsets.astype(np.int64),
             "recordings": np.array(recordings), "channels": channels, "actions": actions}
@@ -41,7 +41,7 @@ def rows_of(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("archive", type=Path, help="the unpacked archive, a folder that holds bnpy/datasets/mocap6")
+    parser.add_argument("archive", type=Path, help="the unpacked archive: holds bnpy/datasets/mocap6")
     parser.add_argument("--target", type=Path, default=TARGET)
     arguments = parser.parse_args()
     data = read(arguments.archive / "bnpy" / "datasets" / "mocap6")
