@@ -127,7 +127,7 @@ def enumerate_paths(T, S):
     >>> enumerate_paths(4, 2).tolist()
     [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     """
-    steps = np.array(list(combinations(range(1, T), S - 1)), dtype=np.int64).reshape(-1, S - 1)
+    steps = np.array(list(combinations(range(1, T), S - 1)), dtype=np.int64).reshape(comb(T - 1, S - 1), S - 1)
     return (steps[:, None, :] <= np.arange(T)[None, :, None]).sum(axis=2)
 
 

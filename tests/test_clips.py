@@ -1,0 +1,168 @@
+"""Clips: what is accepted, and every fault named with its clip."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ordering import Clips
+
+
+def make(features=None, lengths=(5, 4), transcripts=((0, 1), (1,)), n_actions=2, **kwargs):
+    N = int(np.sum(lengths))
+    return Clips(np.zeros((N, 3)) if features is None else features, lengths, transcripts, n_actions, **kwargs)
+
+
+@pytest.mark.parametrize("background, states, n_classes, background_class", [
+    ("around", [2, 0, 2, 1, 2], 3, 2), ("between", [0, 2, 1], 3, 2), (None, [0, 1], 2, None)])
+def test_states(background, states, n_classes, background_class):
+    clips = make(background=background)
+    assert clips.states(0).tolist() == states
+    assert (clips.n_classes, clips.background_class) == (n_classes, background_class)
+
+
+def test_arguments_are_attributes_and_are_not_modified():
+    X = np.arange(27, dtype=np.float32).reshape(9, 3)
+    lengths, labels = np.array([5, 4]), np.array([2, 0, 2, 1, 2, 2, 1, 1, 2])
+    copies = X.copy(), lengths.copy(), labels.copy()
+    clips = Clips(X, lengths, [[0, 1], [1]], 2, labels=labels, action_names=["walk", "sit"], clip_names=["a", "b"])
+    assert clips.features is X and clips.features.dtype == np.float32
+    for given, copy in zip((X, lengths, labels), copies, strict=True):
+        np.testing.assert_array_equal(given, copy)
+    assert [t.tolist() for t in clips.transcripts] == [[0, 1], [1]]
+    assert clips.transcripts[0].dtype.kind == "i"
+    assert clips.action_names == ["walk", "sit"] and clips.clip_names == ["a", "b"]
+    assert len(clips) == 2 and clips.background == "around" and clips.n_actions == 2
+    clip = clips[1]
+    np.testing.assert_array_equal(clip.features, X[5:])
+    np.testing.assert_array_equal(clip.labels, labels[5:])
+    assert clip.transcript.tolist() == [1] and "b" in clip.name
+    np.testing.assert_array_equal(clips[-1].features, clip.features)
+    with pytest.raises(IndexError):
+        clips[2]
+
+
+def test_subset_keeps_the_order_given():
+    X = np.arange(9.0)[:, None]
+    clips = Clips(X, [2, 3, 4], [[0], [1], [2]], 3, background=None, labels=[0, 0, 1, 1, 1, 2, 2, 2, 2],
+                  clip_names=["a", "b", "c"])
+    picked = clips.subset([2, 0])
+    assert picked.features.ravel().tolist() == [5, 6, 7, 8, 0, 1]
+    assert picked.labels.tolist() == [2, 2, 2, 2, 0, 0]
+    assert picked.lengths.tolist() == [4, 2] and picked.clip_names == ["c", "a"]
+    assert picked.states(0).tolist() == [2]
+    masked = clips.subset(np.array([False, True, True]))
+    assert masked.features.ravel().tolist() == [2, 3, 4, 5, 6, 7, 8]
+    assert np.shares_memory(masked.features, X)
+    assert len(clips.subset([])) == 0
+    for wrong in ([3], [True, False], [0.5]):
+        with pytest.raises(ValueError, match="expected"):
+            clips.subset(np.array(wrong))
+
+
+def test_sparse_and_memory_mapped_features_are_kept(tmp_path):
+    X = sp.random(9, 3, density=0.5, format="csr", random_state=0)
+    clips = make(X)
+    assert sp.issparse(clips.features) and clips[1].features.shape == (4, 3)
+    mapped = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(9, 3))
+    assert make(mapped).features is mapped
+    assert isinstance(make(mapped).subset([1]).features, np.memmap)
+
+
+def test_from_list_takes_names():
+    X = [np.zeros((3, 2)), np.ones((4, 2))]
+    clips = Clips.from_list(X, [["sit"], ["walk", "sit"]], background=None, action_names=["walk", "sit"],
+                            labels=[[1, 1, 1], [0, 0, 1, 1]])
+    assert [t.tolist() for t in clips.transcripts] == [[1], [0, 1]]
+    assert clips.lengths.tolist() == [3, 4] and clips.labels.tolist() == [1, 1, 1, 0, 0, 1, 1]
+    with pytest.raises(ValueError, match=r"clip 1.*'jump'"):
+        Clips.from_list(X, [["sit"], ["jump"]], action_names=["walk", "sit"])
+    with pytest.raises(ValueError, match=r"clip 1.*\(4, 3\)"):
+        Clips.from_list([np.zeros((3, 2)), np.zeros((4, 3))], [[0], [0]], n_actions=1)
+    with pytest.raises(ValueError, match="n_actions"):
+        Clips.from_list(X, [[0], [0]])
+
+
+@pytest.mark.parametrize("labels, transcript", [
+    ([2, 0, 0, 1, 2], [0, 1]),      # touching actions
+    ([0, 0, 0, 1, 1], [0, 1]),      # no background at all
+    ([0, 0, 0, 0, 0], [0, 0]),      # equal neighbours as one run
+    ([0, 2, 0, 2, 2], [0, 0]),      # or as two
+    ([2, 2, 2, 2, 2], []),
+])
+def test_labels_that_fit(labels, transcript):
+    make(lengths=[5], transcripts=[transcript], labels=labels)
+
+
+@pytest.mark.parametrize("labels, transcript", [
+    ([2, 0, 2, 1, 2], [1, 0]), ([2, 0, 2, 0, 2], [0]), ([2, 2, 2, 2, 2], [0]), ([2, 0, 2, 2, 2], [])])
+def test_labels_that_do_not_fit(labels, transcript):
+    with pytest.raises(ValueError, match="clip 0: action runs"):
+        make(lengths=[5], transcripts=[transcript], labels=labels)
+
+
+@pytest.mark.parametrize("kwargs, words", [
+    ({"transcripts": [[0, 1]]}, ["transcripts: 2 expected", "found 1"]),
+    ({"features": np.zeros((8, 3))}, ["a sum of 8 expected", "found 9"]),
+    ({"lengths": [9, 0]}, ["clip 1", "found 0"]),
+    ({"lengths": [10, -1]}, ["clip 1", "found -1"]),
+    ({"lengths": [5.5, 3.5]}, ["lengths", "ints expected"]),
+    ({"transcripts": [[0, 2], [1]]}, ["clip 0", "[0, 2)", "[2]"]),
+    ({"transcripts": [[0.5], [1]]}, ["clip 0", "ints expected"]),
+    ({"labels": [0] * 8}, ["labels: 9 expected", "found 8"]),
+    ({"labels": [2, 0, 2, 1, 3, 2, 1, 2, 2]}, ["clip 0", "[0, 3)", "[3]"]),
+    ({"labels": [2, 0, 2, 1, 2, 2, -1, 2, 2]}, ["clip 1", "[-1]"]),
+    ({"action_names": ["a"]}, ["action_names: 2 expected", "found 1"]),
+    ({"action_names": ["a", "a"]}, ["'a'"]),
+    ({"clip_names": ["a"]}, ["clip_names: 2 expected"]),
+    ({"background": "everywhere"}, ["background", "everywhere"]),
+    ({"n_actions": 0}, ["n_actions", "0"]),
+    ({"features": np.zeros(9)}, ["(N, d)", "(9,)"]),
+    ({"background": None, "transcripts": [[0, 1], []]}, ["clip 1", "at least one action"]),
+])
+def test_faults_say_what_was_expected_and_found(kwargs, words):
+    with pytest.raises(ValueError) as error:
+        make(**kwargs)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_a_feature_that_is_not_finite(value, kind):
+    X = np.zeros((9, 3))
+    X[6, 2] = value
+    with pytest.raises(ValueError, match=r"clip 1 .*row 1 \(row 6 of all\), column 2") as error:
+        make(kind(X), clip_names=["a", "b"])
+    assert "b" in str(error.value)
+
+
+def test_too_short_for_its_background():
+    with pytest.raises(ValueError, match=r'S = 5 .*K = 2 .*T = 4; background="between" or None would fit'):
+        make(lengths=[4, 5], transcripts=[[0, 1], [1]])
+    with pytest.raises(ValueError, match="T = 2; background=None would fit"):
+        make(lengths=[2, 5])
+    with pytest.raises(ValueError, match="T = 1$"):
+        make(lengths=[1, 5])
+
+
+def test_all_faults_of_all_clips_in_one_error():
+    X = np.zeros((9, 3))
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError) as error:
+        Clips(X, [3, 4, 2], [[0, 1], [5], [0.5]], 2, labels=[2, 0, 2, 2, 1, 1, 7, 2, 2], clip_names=["a", "b", "c"])
+    text = str(error.value)
+    for word in ["clip 0 (a)", "clip 1 (b)", "clip 2 (c)", "nan", "[5]", "[7]", "T = 3", "ints expected"]:
+        assert word in text
+    assert "5 faults" in text or "6 faults" in text or "7 faults" in text
+
+
+def test_after_twenty_faults_a_count():
+    with pytest.raises(ValueError) as error:
+        Clips(np.zeros((60, 1)), [2] * 30, [[0]] * 30, 1)
+    assert "30 faults" in str(error.value) and "and 10 more" in str(error.value)
+    assert str(error.value).count("clip ") == 20
+
+
+def test_an_empty_transcript_is_all_background():
+    clips = make(lengths=[5], transcripts=[[]])
+    assert clips.states(0).tolist() == [2]
