@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from tests.conftest import reference_clips
 
 from ordering import RidgeObjective, frank_wolfe, linear_oracle, round_assignment
+from tests.conftest import reference_clips
 
 TIGHT = {"rtol": 1e-9, "atol": 0}
 
