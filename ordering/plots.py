@@ -184,7 +184,10 @@ def assignment(Z, ax=None, names=None):
               extent=(0.5, T + 0.5, 0.5, C + 0.5))  # fmt: skip
     ax.hlines(np.arange(1, C) + 0.5, 0.5, T + 0.5, color="#CCCCCC", lw=0.6)
     ax.set_yticks(range(1, C + 1), names)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    if T <= 20:
+        ax.set_xticks(range(1, T + 1))
+    else:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="interval $t$", ylabel="" if names else "class")
     return ax
 
