@@ -32,7 +32,8 @@ def installed():
     for name in ["pyproject.toml", "README.md", "LICENSE"]:
         shutil.copy(ROOT / name, sources)
     site = base / "site"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, sources], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target"]
+    subprocess.run([*pip, site, sources], check=True)
     shutil.rmtree(site / "ordering" / "__pycache__", ignore_errors=True)
     yield site
     shutil.rmtree(base)
@@ -41,7 +42,7 @@ def installed():
 def run(site, code, prefix=(), **env):
     command = [*prefix, sys.executable, "-c", code]
     process = subprocess.run(command, env={"PYTHONPATH": str(site), **env}, cwd=site, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             capture_output=True)
     assert process.returncode == 0, process.stderr
     return process.stdout.strip()
 
