@@ -1,0 +1,80 @@
+"""The book at quick size, built once for all tests here, and a browser that has no network."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "book.py"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import execute  # noqa: E402
+
+PAGES = [page.stem for page in execute.pages(ROOT)]
+CHAPTERS = [page.stem for page in execute.chapters(ROOT)]
+CELLS = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
+
+
+def run_script(*arguments):
+    """Run ``scripts/book.py`` in this interpreter; the finished process with its output as text."""
+    command = [sys.executable, SCRIPT, "--here", *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@dataclass
+class Book:
+    """A finished build: status, what it printed, and where its pages are."""
+
+    status: int
+    output: str
+    html: Path
+
+    def soup(self, page):
+        """The parsed HTML of a page."""
+        return BeautifulSoup((self.html / f"{page}.html").read_text(encoding="utf8"), "html.parser")
+
+
+@pytest.fixture(scope="session")
+def executed():
+    """Executed copies of all chapters at quick size, with the names of those that failed."""
+    return execute.execute_book(ROOT, "quick")
+
+
+@pytest.fixture(scope="session")
+def book(executed):
+    """The whole book at quick size, made from those copies."""
+    out = ROOT / "_build" / "tests" / "html"
+    run = run_script("build", "--size", "quick", "--out", out)
+    assert run.returncode == 0, run.stdout
+    return Book(run.returncode, run.stdout, out)
+
+
+@pytest.fixture
+def throwaway(tmp_path):
+    """Make a small book of one page from code cells; return its folder."""
+
+    def make(*sources, markdown="# A page"):
+        (tmp_path / "book").mkdir()
+        (tmp_path / "ordering").mkdir()
+        (tmp_path / "ordering" / "_version.py").write_text('__version__ = "0"\n')
+        (tmp_path / "requirements.txt").write_text("")
+        (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+        shutil.copy(ROOT / "_config.yml", tmp_path)
+        shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
+        shutil.copytree(ROOT / "book" / "_assets", tmp_path / "book" / "_assets")
+        cells = [CELLS["markdown"](markdown), *(CELLS["code"](source) for source in sources)]
+        cells.insert(1, CELLS["code"]('size = "quick"\nseed = 0', metadata={"tags": ["parameters"]}))
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}),
+                       tmp_path / "book" / "index.ipynb")  # fmt: skip
+        if (ROOT / "_build" / "vendor").exists():
+            shutil.copytree(ROOT / "_build" / "vendor", tmp_path / "_build" / "vendor")
+        return tmp_path
+
+    return make
