@@ -121,7 +121,7 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     colors = action_colors(n_classes, background_class)
     own_figure = ax is None
     if own_figure:
-        _, ax = plt.subplots(figsize=(9, 0.9 + 0.5 * len(rows)))
+        _, ax = plt.subplots(figsize=(8, 0.9 + 0.5 * len(rows)))
     scale = 1.0 if seconds_per_interval is None else seconds_per_interval
     ax.set_xlim(0, ends[-1] * scale)
     ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -220,7 +220,7 @@ def convergence(solutions, axes=None, against="passes"):
     if against not in ("passes", "seconds"):
         raise ValueError(f"against: expected 'passes' or 'seconds', found {against!r}")
     if axes is None:
-        _, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+        _, axes = plt.subplots(1, 2, figsize=(8, 3.2))
     for (name, solution), color in zip(solutions.items(), action_colors(len(solutions)), strict=True):
         gap = np.asarray(solution.duality_gap, dtype=float)
         x = np.arange(1, len(gap) + 1) if against == "passes" else np.asarray(solution.seconds)
