@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from ordering.clips import not_finite
 
@@ -24,14 +24,17 @@ class RidgeObjective:
     Parameters
     ----------
     features : (N, d) float32 or float64 array, np.memmap or SciPy CSR
-        Dense features in memory are copied once, centred and whitened, in their own dtype. Memory-mapped and
-        sparse features are not copied; products read them in blocks of rows.
+        Read in blocks of rows and not copied, with one exception: dense features in memory whose mean lies
+        more than ten times their spread from 0 are centred in one working copy of their own dtype.
     lam : float > 0
     kappa : (C,) or scalar, optional
         Penalty per interval of each class; not divided by N.
     class_weight : (C,), optional
         Weights of the quadratic part, the squared diagonal of the paper's D. Neither the classifier nor the
         linear part is weighted.
+    row_weight : (N,), optional
+        Weights r of the intervals, 1 by default; the paper's extra loss on labelled data is one choice. Pi is
+        then diag(r) - r r' / sum(r), and rows count r_t / N.
 
     Raises
     ------
@@ -41,8 +44,8 @@ class RidgeObjective:
     Notes
     -----
     Equations 5 to 7 of the paper, with lam ||W||^2 in place of (lam/2) ||W||^2, as in the released code.
-    With L L' = X' Pi X + N lam I and Y = Pi X L^-T (N x d), Pi X (...)^-1 X' Pi = Y Y', so that one
-    factorisation serves value, gradient and classifier. With float32 features the products with Y run in
+    One Cholesky factor of X' Pi X + N lam I serves value, gradient and classifier: B D is the residual
+    (1/N) Pi (D - X W) of the classifier W that belongs to D. With float32 features the products with X run in
     float32; sums over blocks of rows, the factorisation and all reductions are float64. Explained in
     ``book/04-ridge-disappears.ipynb``.
 
@@ -56,13 +59,47 @@ class RidgeObjective:
     (0.0, (4, 2))
     """
 
-    def __init__(self, features, lam, kappa=None, class_weight=None):
-        if not (np.isscalar(lam) and np.isfinite(lam) and lam > 0):
-            raise ValueError(f"lam > 0 expected, found {lam!r}")
+    def __init__(self, features, lam, kappa=None, class_weight=None, row_weight=None):
         bad = not_finite(features, 1)
         if bad:
             row, column, value = bad[0]
             raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
+        self.row_weight = np.ones(features.shape[0]) if row_weight is None else np.array(row_weight, np.float64)
+        if self.row_weight.shape != features.shape[:1] or not (self.row_weight >= 0).all() \
+                or not 0 < self.row_weight.sum() < np.inf:
+            raise ValueError(f"row_weight: {features.shape[0]} finite numbers >= 0 expected, found "
+                             f"{self.row_weight!r}")
+        self._weighted = row_weight is not None
+        self.features, self.shape = features, features.shape
+        self.mean, self._gram = centred_gram(features, self.row_weight)
+        spread = np.sqrt(np.diag(self._gram) / self.row_weight.sum())
+        in_memory = isinstance(features, np.ndarray) and not isinstance(features, np.memmap)
+        self._origin = np.zeros(self.shape[1])
+        if in_memory and np.any(np.abs(self.mean) > 10 * spread):
+            self._origin, self.mean = self.mean, np.zeros(self.shape[1])
+            self.features = np.subtract(features, self._origin, dtype=features.dtype, casting="same_kind")
+        self._set(lam, kappa, class_weight)
+
+    def with_settings(self, lam=None, kappa=None, class_weight=None):
+        """The objective of other settings on the same features, whose Gram matrix is not computed again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> objective = RidgeObjective(np.array([[0.0], [1.0], [3.0]]), lam=1.0)
+        >>> objective.with_settings(lam=2.0, kappa=[0.1, 0.0]).lam
+        2.0
+        """
+        other = object.__new__(RidgeObjective)
+        other.__dict__.update(self.__dict__)
+        other._set(self.lam if lam is None else lam, kappa, class_weight)
+        return other
+
+    def _set(self, lam, kappa, class_weight):
+        if not (np.isscalar(lam) and np.isfinite(lam) and lam > 0):
+            raise ValueError(f"lam > 0 expected, found {lam!r}")
+        if lam != getattr(self, "lam", None):
+            self._factor = factorise(self._gram, self.shape[0] * lam)
         self.lam = float(lam)
         self.kappa = None if kappa is None else np.array(kappa, dtype=np.float64)
         self.class_weight = None if class_weight is None else np.array(class_weight, dtype=np.float64)
@@ -70,13 +107,11 @@ class RidgeObjective:
         self._check_per_class("class_weight", self.class_weight, scalar=False)
         if self.class_weight is not None and self.class_weight.min() < 0:
             raise ValueError(f"class_weight >= 0 expected, found {self.class_weight.min()}")
-        whiten = isinstance(features, np.ndarray) and not isinstance(features, np.memmap)
-        self._products = (_Whitened if whiten else _Streamed)(features, self.lam)
 
-    @property
-    def shape(self):
-        """(N, d)."""
-        return self._products.shape
+    def curvature_bound(self, n_classes):
+        """Rows (N,) and columns (C,) whose outer product bounds the Hessian: <D, hessian(D)> <= sum of r c D^2."""
+        columns = np.ones(n_classes) if self.class_weight is None else self.class_weight
+        return 2 / self.shape[0] * self.row_weight, columns
 
     def value(self, Z):
         """f(Z), a float."""
@@ -94,21 +129,31 @@ class RidgeObjective:
     def hessian(self, D):
         """Change (N, C) of the gradient along D: 2 (B D) diag(w). The curvature along D is <D, hessian(D)>."""
         D = self._checked(D)
-        product = self._products.smooth(D)
+        W, b = self._ridge(D)
+        product = times(self.features, W)
         np.subtract(D, product, out=product)
-        product -= D.mean(axis=0)
+        product -= b
         product *= 2 / self.shape[0]
+        if self._weighted:
+            product *= self.row_weight[:, None]
         if self.class_weight is not None:
             product *= self.class_weight
         return product
 
     def classifier(self, Z):
         """W (d, C) and b (C,) of the ridge regression on Z; not weighted, and free of kappa."""
-        Z = self._checked(Z)
-        W = self._products.weights(Z)
-        return W, Z.mean(axis=0) - self._products.mean @ W
+        W, b = self._ridge(self._checked(Z))
+        return W, b - self._origin @ W
 
     # ---------------------------------------------------------------- private
+    def _ridge(self, Z):
+        """W (d, C), b (C,) on the features as they are held."""
+        weighted = Z * self.row_weight[:, None] if self._weighted else Z
+        mean = weighted.sum(axis=0) / self.row_weight.sum()
+        right = transposed_times(self.features, weighted) - self.row_weight.sum() * np.outer(self.mean, mean)
+        W = cho_solve((self._factor, True), right)
+        return W, mean - self.mean @ W
+
     def _kappa(self, Z):
         return np.broadcast_to(self.kappa, Z.shape[1:])
 
@@ -128,66 +173,29 @@ class RidgeObjective:
             raise ValueError(f"{name}: one finite number per class expected, found {values!r}")
 
 
-class _Whitened:
-    """Products with one working copy Y = Pi X L^-T of dense features."""
-
-    def __init__(self, X, lam):
-        self.shape = X.shape
-        self.mean, gram = centred_gram(X)
-        self.factor = factorise(gram, X.shape[0] * lam)
-        narrow = self.factor.astype(X.dtype)
-        self.Y = np.empty(X.shape, X.dtype)
-        for rows in row_blocks(len(X)):
-            block = np.asfortranarray((X[rows] - self.mean).astype(X.dtype).T)
-            self.Y[rows] = solve_triangular(narrow, block, lower=True, overwrite_b=True, check_finite=False).T
-
-    def smooth(self, D):
-        """Y Y' D, the part of the centred D that the classifier explains."""
-        return times(self.Y, transposed_times(self.Y, D))
-
-    def weights(self, Z):
-        """W = (X' Pi X + N lam I)^-1 X' Pi Z."""
-        return solve_triangular(self.factor, transposed_times(self.Y, Z), lower=True, trans="T")
-
-
-class _Streamed:
-    """The same products from memory-mapped or sparse features, read in blocks of rows and never copied."""
-
-    def __init__(self, X, lam):
-        self.X, self.shape = X, X.shape
-        self.mean, gram = centred_gram(X)
-        self.factor = factorise(gram, X.shape[0] * lam)
-
-    def smooth(self, D):
-        W = self.weights(D)
-        return times(self.X, W) - self.mean @ W
-
-    def weights(self, Z):
-        right = transposed_times(self.X, Z) - np.outer(self.mean, Z.sum(axis=0))
-        return cho_solve((self.factor, True), right)
-
-
 def row_blocks(N):
     """Slices of at most 8192 rows."""
     return [slice(start, min(start + _BLOCK, N)) for start in range(0, N, _BLOCK)]
 
 
-def centred_gram(X):
-    """Mean (d,) and centred Gram matrix X' Pi X (d, d) in float64; products of a block in the dtype of X."""
+def centred_gram(X, weight):
+    """Weighted mean (d,) and centred Gram matrix X' Pi X (d, d) in float64; products in the dtype of X."""
     total = np.zeros(X.shape[1])
     for rows in row_blocks(X.shape[0]):
-        total += np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel()
-    mean = total / X.shape[0]
+        total += X[rows].T @ weight[rows] if sp.issparse(X) else weight[rows] @ X[rows]
+    mean = total / weight.sum()
     gram = np.zeros((X.shape[1], X.shape[1]))
     for rows in row_blocks(X.shape[0]):
-        block = X[rows]
-        if sp.issparse(block):
+        root = np.sqrt(weight[rows, None]).astype(X.dtype)
+        if sp.issparse(X):
+            block = X[rows].multiply(root).tocsr()
             gram += (block.T @ block).toarray()
         else:
-            block = (block - mean).astype(X.dtype)
+            block = X[rows] - mean.astype(X.dtype)
+            block *= root
             gram += block.T @ block
     if sp.issparse(X):
-        gram -= X.shape[0] * np.outer(mean, mean)
+        gram -= weight.sum() * np.outer(mean, mean)
     return mean, gram
 
 

@@ -99,3 +99,65 @@ def test_bad_features_and_assignments():
     X[3, 2] = np.inf
     with pytest.raises(ValueError, match="inf in row 3, column 2"):
         RidgeObjective(X, 1)
+
+
+def test_row_weights_are_weighted_ridge():
+    X, Z = make()
+    r = np.random.default_rng(2).random(len(X)) + 0.1
+    W, b = RidgeObjective(X, 0.01, row_weight=r).classifier(Z)
+    ridge = Ridge(alpha=len(X) * 0.01).fit(X, Z, sample_weight=r)
+    assert_allclose(W, ridge.coef_.T, rtol=1e-8, atol=1e-12)
+    assert_allclose(b, ridge.intercept_, rtol=1e-8)
+    residual = Z - X @ W - b
+    objective = RidgeObjective(X, 0.01, KAPPA, WEIGHT, row_weight=r)
+    expected = np.sum(WEIGHT * (np.mean(r[:, None] * residual**2, axis=0) + 0.01 * np.sum(W**2, axis=0)))
+    assert_allclose(objective.value(Z), expected + np.sum(Z @ KAPPA), rtol=1e-9)
+
+
+def test_row_weights_count_like_repeated_rows():
+    """Weight 2 on a row is that row twice, once the sizes N are matched."""
+    X, Z = make(10)
+    r = np.array([1.0, 2, 1, 1, 3, 1, 1, 1, 1, 1])
+    twice = np.repeat(np.arange(10), r.astype(int))
+    one = RidgeObjective(X, 0.013, row_weight=r)
+    two = RidgeObjective(X[twice], 0.013 * 10 / 13)
+    assert_allclose(one.value(Z) * 10, two.value(Z[twice]) * 13, rtol=1e-10)
+
+
+@pytest.mark.parametrize("wrong", [np.ones(39), -np.ones(40), np.zeros(40), np.full(40, np.nan)])
+def test_bad_row_weights(wrong):
+    with pytest.raises(ValueError, match="row_weight: 40 finite numbers"):
+        RidgeObjective(make()[0], 1, row_weight=wrong)
+
+
+def test_with_settings_shares_the_features():
+    X, Z = make()
+    base = RidgeObjective(X, 0.01)
+    for lam, kappa, weight in [(0.01, KAPPA, None), (0.5, None, WEIGHT), (0.01, None, None)]:
+        other, fresh = base.with_settings(lam, kappa, weight), RidgeObjective(X, lam, kappa, weight)
+        assert other.features is base.features
+        assert_allclose(other.gradient(Z), fresh.gradient(Z), rtol=1e-12)
+    assert base.lam == 0.01 and base.kappa is None
+    with pytest.raises(ValueError, match="lam > 0"):
+        base.with_settings(lam=-1)
+
+
+def test_curvature_bound_bounds_the_hessian():
+    X, Z = make()
+    r = np.random.default_rng(2).random(len(X))
+    objective = RidgeObjective(X, 1e-6, KAPPA, WEIGHT, row_weight=r)
+    rows, columns = objective.curvature_bound(3)
+    for seed in range(50):
+        D = np.random.default_rng(seed).standard_normal(Z.shape)
+        assert np.sum(D * objective.hessian(D)) <= np.sum(np.outer(rows, columns) * D**2) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-9)])
+def test_features_far_from_zero(dtype, tolerance):
+    """A shift leaves the objective as it is; an offset of 1000 spreads must not drown float32 products."""
+    X, Z = make(200)
+    X -= X.mean(axis=0)
+    plain, shifted = RidgeObjective(X, 0.01), RidgeObjective((X + 1000).astype(dtype), 0.01)
+    assert_allclose(shifted.value(Z), plain.value(Z), rtol=tolerance)
+    W, b = shifted.classifier(Z)
+    assert_allclose((X + 1000) @ W + b, X @ plain.classifier(Z)[0] + plain.classifier(Z)[1], atol=100 * tolerance)

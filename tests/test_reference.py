@@ -85,4 +85,4 @@ def test_float32_features_stay_close(problem, solution, reference):
     assert_allclose(objective.value(solution.Z), solution.objective[-1], rtol=1e-5)
     run = frank_wolfe(objective, narrow, reference["Z0"], int(reference["n_iter"]), supervised=supervised)
     assert_allclose(run.objective[-1], reference["objective"][-1], rtol=1e-3)
-    assert objective._products.Y.dtype == np.float32
+    assert objective.features is narrow.features
