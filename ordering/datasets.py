@@ -67,8 +67,15 @@ def load_willow(path, background="around", return_test=False):
 
     Examples
     --------
-    >>> clips = load_willow("full_dataset.mat")                                        # doctest: +SKIP
-    >>> clips, X_test, Y_test = load_willow("dataset.mat", return_test=True)           # doctest: +SKIP
+    One clip of six intervals, its action (number 2) in the middle:
+
+    >>> from scipy.io import savemat
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> savemat(f"{folder.name}/set.mat", {"X": np.ones((6, 3)), "annot": [[2.0]],
+    ...                                    "Y": np.eye(3)[[2, 2, 1, 1, 1, 2]]})
+    >>> clips = load_willow(f"{folder.name}/set.mat")
+    >>> clips.transcripts[0].tolist(), clips.labels.tolist()
+    ([1], [2, 2, 1, 1, 1, 2])
     """
     if background not in ("around", "between"):
         raise ValueError(f'background must be "around" or "between", since the labels hold background; '
@@ -238,8 +245,16 @@ def load_segmentation_folder(root, split=None, background_name="background", bac
 
     Examples
     --------
-    >>> clips = load_segmentation_folder("50salads", split="train.split1.bundle",
-    ...                                  background_name=["action_start", "action_end"])  # doctest: +SKIP
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> root = Path(folder.name)
+    >>> (root / "features").mkdir(), (root / "groundTruth").mkdir()
+    (None, None)
+    >>> np.save(root / "features" / "a.npy", np.ones((4, 60)))
+    >>> _ = (root / "mapping.txt").write_text("0 background\\n1 pour\\n2 stir\\n")
+    >>> _ = (root / "groundTruth" / "a.txt").write_text("stir\\n" * 30 + "background\\n" * 10 + "pour\\n" * 20)
+    >>> clips = load_segmentation_folder(root, background="between")
+    >>> clips.action_names, clips.labels.tolist()
+    (['pour', 'stir'], [1, 1, 1, 2, 0, 0])
     """
     root = Path(root)
     if layout not in ("dT", "Td"):
@@ -604,7 +619,11 @@ def write_segments(path, rows):
 
     Examples
     --------
-    >>> write_segments("labels.csv", segments(model.labels_, clips))                     # doctest: +SKIP
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "labels.csv"
+    >>> write_segments(path, [{"clip": "a", "action": "sit", "start": 1, "end": 3}])
+    >>> path.read_text().splitlines()
+    ['clip,action,start,end', 'a,sit,1,3']
     """
     path = Path(path)
     columns = list(rows[0]) if rows else ["clip", "action", "start", "end"]
