@@ -128,10 +128,15 @@ def tidy(executed):
     """Drop papermill's records (paths, dates); let the parameters cell show the values that were used."""
     tagged = {tag: cell for cell in executed.cells for tag in cell.metadata.get("tags", [])}
     if "parameters" in tagged:
-        tagged["parameters"].source = (
-            tagged["injected-parameters"].source.removeprefix("# Parameters\n").strip()
-        )
+        tagged["parameters"].source = tagged["injected-parameters"].source.removeprefix("# Parameters\n").strip()
     executed.cells = [cell for cell in executed.cells if cell is not tagged.get("injected-parameters")]
+    number = 0
+    for cell in executed.cells:
+        if cell.get("execution_count"):
+            number += 1
+            for part in (cell, *cell.outputs):
+                if "execution_count" in part:
+                    part.execution_count = number
     for part in (executed, *executed.cells):
         for name in ("papermill", "execution"):
             part.metadata.pop(name, None)
@@ -145,9 +150,7 @@ def execute_book(root, size, seed=0, jobs=2):
     failed = []
     bar = tqdm(total=len(keys), initial=len(keys) - len(todo), unit="chapter", desc=f"Execute ({size})")
     with ThreadPoolExecutor(jobs) as pool, bar:
-        running = {
-            pool.submit(timed, execute_chapter, root, path, size, seed, keys[path]): path for path in todo
-        }
+        running = {pool.submit(timed, execute_chapter, root, path, size, seed, keys[path]): path for path in todo}
         for done in as_completed(running):
             name, (error, seconds) = running[done].stem, done.result()
             bar.write(f"{name:<30}{seconds:7.1f} s{'   FAILED' if error else ''}")

@@ -3,35 +3,47 @@
 // The theme's icon library would replace the <i> of the Play button, and the widget would lose it.
 window.FontAwesomeConfig = { observeMutations: false };
 
-// The widget manager asks MathJax 2 to set formulas in labels; MathJax 3 does it.
+// Names for the controls, which widgets leave without one.
+const ICON_NAMES = { play: "Play", pause: "Pause", stop: "Stop", retweet: "Repeat" };
+
+function setAttribute(element, name, value) {
+  if (element && value && element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+function nameControls() {
+  for (const row of document.querySelectorAll(".widget-hbox:has(> .widget-slider)")) {
+    const handle = row.querySelector("[role=slider]");
+    const label = row.querySelector(".widget-slider .widget-label");
+    // A formula in the label is there twice; its hidden MathML holds the text.
+    const formula = label && label.querySelector("math");
+    setAttribute(handle, "aria-label", ((formula || label || row).textContent || "").trim() || "frame");
+    const readout = row.querySelector(".widget-html-content");
+    setAttribute(handle, "aria-valuetext", readout && readout.textContent.trim());
+  }
+  for (const button of document.querySelectorAll(".widget-play button")) {
+    const icon = button.querySelector("i");
+    const found = icon && icon.className.match(/fa-(\w+)/);
+    setAttribute(button, "aria-label", found && ICON_NAMES[found[1]]);
+  }
+  // The button for the colours is called "Color mode"; its icon need not say "Light" or "Dark" too.
+  for (const title of document.querySelectorAll(".theme-switch > title")) {
+    title.parentElement.removeAttribute("aria-labelledby");
+    title.parentElement.setAttribute("aria-hidden", "true");
+    title.remove();
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  // The widget manager asks MathJax 2 to set formulas in labels; MathJax 3 does it.
   if (window.MathJax && MathJax.startup) {
     MathJax.Hub = {
       Queue: (call) => MathJax.startup.promise.then(() => MathJax.typesetPromise([call[2]])),
     };
   }
-});
-
-// Names for the controls, which widgets leave without one.
-function nameControls() {
-  for (const slider of document.querySelectorAll(".widget-slider")) {
-    const handle = slider.querySelector("[role=slider]");
-    const label = slider.querySelector(".widget-label");
-    if (handle && !handle.hasAttribute("aria-label")) {
-      handle.setAttribute("aria-label", (label && label.title) || "frame");
-    }
-  }
-  for (const play of document.querySelectorAll(".widget-play")) {
-    for (const button of play.querySelectorAll("button")) {
-      const icon = button.querySelector("i");
-      const name = icon && (icon.className.match(/fa-(play|pause|stop|retweet|repeat)/) || [])[1];
-      const text = { play: "Play", pause: "Pause", stop: "Stop", retweet: "Repeat", repeat: "Repeat" }[name];
-      if (text && button.getAttribute("aria-label") !== text) button.setAttribute("aria-label", text);
-    }
-  }
-}
-document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(nameControls).observe(document.body, {
-    childList: true, subtree: true, attributes: true, attributeFilter: ["class"],
+    childList: true, subtree: true, attributes: true, attributeFilter: ["class", "aria-valuenow"],
   });
+  // Two roles of the theme and of docutils that assistive software reads wrongly.
+  for (const button of document.querySelectorAll(".search-button-field")) button.removeAttribute("aria-label");
+  for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
 });

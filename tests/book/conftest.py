@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -27,7 +28,7 @@ def run_script(*arguments):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Book:
     """A finished build: status, what it printed, and where its pages are."""
 
@@ -35,6 +36,7 @@ class Book:
     output: str
     html: Path
 
+    @cache
     def soup(self, page):
         """The parsed HTML of a page."""
         return BeautifulSoup((self.html / f"{page}.html").read_text(encoding="utf8"), "html.parser")

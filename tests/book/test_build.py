@@ -62,8 +62,10 @@ def test_failed_cell_fails_the_build(throwaway):
     assert not (root / "_build" / "html").exists()
 
 
-@pytest.mark.parametrize("markdown, sources", [("# A page\n\n[gone](nowhere.ipynb)", []),
-                                               ("# A page", ["import warnings\nwarnings.warn('old')"])])  # fmt: skip
+BAD = [("# A page\n\n[gone](nowhere.ipynb)", []), ("# A page", ["import warnings\nwarnings.warn('old')"])]
+
+
+@pytest.mark.parametrize("markdown, sources", BAD)
 def test_warning_fails_the_build(throwaway, markdown, sources):
     """A dead reference, and a cell that writes to stderr."""
     root = throwaway(*sources, markdown=markdown)
