@@ -12,12 +12,12 @@ from ordering.dtw import linear_oracle, state_path
 from ordering.labeling import OrderedActionLabeling
 from ordering.objective import RidgeObjective
 from ordering.rounding import round_assignment, round_scores
-from ordering.solver import Solution, frank_wolfe, random_vertices
+from ordering.solver import Solution, block_frank_wolfe, frank_wolfe, random_vertices
 
 _MODULES = ("baselines", "datasets", "dtw", "experiments", "frames", "metrics", "plots", "synthetic")
 
-__all__ = ["Clips", "OrderedActionLabeling", "RidgeObjective", "Solution", "__version__", "frank_wolfe",
-           "linear_oracle", "random_vertices", "round_assignment", "round_scores", "state_path", *_MODULES]
+__all__ = ["Clips", "OrderedActionLabeling", "RidgeObjective", "Solution", "__version__", "block_frank_wolfe",
+           "frank_wolfe", "linear_oracle", "random_vertices", "round_assignment", "round_scores", "state_path"]
 
 
 def __getattr__(name):

@@ -9,14 +9,14 @@ from sklearn.exceptions import NotFittedError
 from ordering.objective import RidgeObjective
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import (
+    block_frank_wolfe,
     check_supervised,
-    clamp,
     frank_wolfe,
     path_constraints,
     random_vertices,
 )
 
-SOLVERS = {"frank-wolfe": frank_wolfe}
+SOLVERS = {"frank-wolfe": frank_wolfe, "block": block_frank_wolfe}
 
 
 class OrderedActionLabeling(BaseEstimator):
@@ -31,7 +31,7 @@ class OrderedActionLabeling(BaseEstimator):
         without background.
     background_weight : float
         Class weight of the background in the quadratic part. No effect without background.
-    solver : {"frank-wolfe"}
+    solver : {"frank-wolfe", "block"}
     rounding : {"assignment", "classifier"}
         Whether `labels_` comes from the relaxed assignment or from the classifier's scores.
     n_iter, tol : as in `frank_wolfe`

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ordering.block import BlockDirection
 from ordering.dtw import linear_oracle
 
 
@@ -88,27 +89,68 @@ def frank_wolfe(objective, clips, Z0, n_iter=200, tol=0.0, supervised=None, call
     >>> bool(solution.final_gap < 1e-3), solution.Z.shape
     (True, (10, 2))
     """
+    def towards_the_vertex(Z, gradient, S, gap):
+        return S - Z
+
+    return _descend(objective, clips, Z0, n_iter, tol, supervised, callback, oracle, towards_the_vertex)
+
+
+def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None, callback=None, random_state=0):
+    """Minimise as `frank_wolfe` does, with many cheap oracle steps inside every clip for one gradient.
+
+    One pass takes one gradient. The Hessian is at most diagonal (`curvature_bound`), so a bound of the objective
+    falls apart into one small problem a clip: the distance of the clip's block to a point, over its admissible
+    assignments. Each is solved by up to 100 Frank-Wolfe steps that cost an oracle call on the clip alone, in the
+    columns of its own transcript. The gradient is taken at a point extrapolated from the last two iterates
+    (Nesterov's momentum, restarted where it turns uphill), and the whole move ends in an exact line search on the
+    objective itself.
+
+    Parameters, errors and result are those of `frank_wolfe`; every pass sweeps all clips at one iterate, so every
+    pass has a true duality gap. The blocks of a pass do not see each other's moves, hence their order does not
+    matter and `random_state` has no effect.
+
+    Notes
+    -----
+    Clip after clip, with the classifier brought up to date in between, was measured too: it needs as many passes
+    as all clips at once and cannot use momentum. Explained in ``book/16-fast-and-large.ipynb``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordering import Clips, RidgeObjective, random_vertices
+    >>> X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    >>> clips = Clips(X, [10], [[0, 1]], n_actions=2, background=None)
+    >>> solution = block_frank_wolfe(RidgeObjective(X, 1e-3), clips, random_vertices(clips), n_iter=10)
+    >>> bool(solution.final_gap < 1e-3), solution.Z.shape
+    (True, (10, 2))
+    """
+    direction = BlockDirection(objective, clips, check_supervised(supervised, clips))
+    return _descend(objective, clips, Z0, n_iter, tol, supervised, callback, None, direction)
+
+
+def _descend(objective, clips, Z0, n_iter, tol, supervised, callback, oracle, direction):
+    """The loop of both solvers: gap, direction, exact line search, record."""
     start = time.perf_counter()
     known = check_supervised(supervised, clips)
     Z = clamp(check_start(Z0, clips), known)
     vertex = _vertex_oracle(clips, known, oracle)
-    solution = Solution(Z)
+    solution = Solution(Z, message=f"all {n_iter} passes done")
     value, gradient = objective.value(Z), objective.gradient(Z)
-    solution.message = f"all {n_iter} passes done"
     try:
         for iteration in range(n_iter):
-            if iteration and iteration % 50 == 0:
+            if iteration and iteration % 50 == 0:  # take off what rounding errors have added up to
                 value, gradient = objective.value(Z), objective.gradient(Z)
-            D = vertex(gradient) - Z
-            gap = -float(np.sum(gradient * D))
+            S = vertex(gradient)
+            gap = float(np.vdot(gradient, Z) - np.vdot(gradient, S))
             if gap <= tol:
                 solution.record(Z, value, gap, 0.0, time.perf_counter() - start)
                 solution.converged, solution.message = True, f"duality gap {gap:.3g} <= tol {tol:.3g}"
                 break
+            D = direction(Z, gradient, S, gap)
             change = objective.hessian(D)
-            curvature = float(np.sum(D * change))
-            step = min(1.0, gap / curvature) if curvature > 0 else 1.0
-            value += step * (0.5 * step * max(curvature, 0.0) - gap)
+            slope, curvature = -float(np.vdot(gradient, D)), float(np.vdot(D, change))
+            step = min(1.0, max(slope, 0.0) / curvature) if curvature > 0 else float(slope > 0)
+            value += step * (0.5 * step * max(curvature, 0.0) - slope)
             gradient = gradient + step * change
             Z = on_simplex(Z + step * D)
             solution.record(Z, value, gap, step, time.perf_counter() - start)
@@ -116,8 +158,8 @@ def frank_wolfe(objective, clips, Z0, n_iter=200, tol=0.0, supervised=None, call
                 solution.message = "stopped by the callback"
                 break
         gradient = objective.gradient(Z)
-        solution.final_gap = float(np.sum(gradient * (Z - vertex(gradient))))
-        solution.converged = solution.converged or solution.final_gap <= tol
+        solution.final_gap = float(np.vdot(gradient, Z) - np.vdot(gradient, vertex(gradient)))
+        solution.converged = bool(solution.converged or solution.final_gap <= tol)
     except KeyboardInterrupt as interrupt:
         solution.message = "interrupted"
         interrupt.solution = solution
