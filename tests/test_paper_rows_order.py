@@ -139,6 +139,20 @@ def test_row_8_rows_on_the_simplex_are_not_enough():
     assert found.status == 2  # infeasible
 
 
+def test_row_8_sides_multiply_where_a_class_is_repeated():
+    def sides(points):
+        centred = points - points.mean(axis=0)
+        _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+        hull = ConvexHull(centred @ axes[sizes > 1e-9].T)
+        return len(np.unique(np.round(hull.equations, 6), axis=0))
+
+    states = np.array([0, 1, 0])
+    for T, in_Y, in_Z in [(5, 6, 7), (6, 9, 13), (7, 12, 22), (8, 15, 39)]:
+        paths = dtw.enumerate_paths(T, 3)
+        assert sides(np.eye(3)[paths].reshape(len(paths), -1)) == in_Y
+        assert sides(np.eye(2)[states[paths]].reshape(len(paths), -1)) == in_Z
+
+
 @pytest.mark.parametrize("T, S", SIZES)
 def test_row_10_barycentre(T, S):
     mean = np.eye(S)[dtw.enumerate_paths(T, S)].mean(axis=0)
