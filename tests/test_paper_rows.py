@@ -9,7 +9,16 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.linear_model import Ridge
 
-from ordering import Clips, RidgeObjective, dtw, frank_wolfe, linear_oracle, random_vertices, round_assignment
+from ordering import (
+    Clips,
+    RidgeObjective,
+    dtw,
+    frank_wolfe,
+    linear_oracle,
+    metrics,
+    random_vertices,
+    round_assignment,
+)
 from ordering.solver import one_hot
 
 N, D, LAM = 18, 4, 0.03
@@ -374,6 +383,17 @@ def test_row_43_nearly_constant_columns_are_nearly_free(X, Z):
     assert np.isclose(RidgeObjective(X, 1e9).value(labels), 3 * (1 / 3) * (2 / 3), rtol=1e-6)
 
 
+def test_row_43_mass_tends_to_one_interval():
+    """With a large lam the relaxed mass of every action in a clip goes to one interval."""
+    clips, mass = two_clips(0), []
+    for lam in (1e-2, 1e4):
+        objective = RidgeObjective(clips.features, lam)
+        Z, gaps = pairwise(objective, clips, linear_oracle(np.zeros((24, 3)), clips), 1500)
+        assert gaps[-1] < 1e-5
+        mass.append([Z[:12, :2].sum(axis=0), Z[12:, :2].sum(axis=0)])
+    assert np.allclose(mass[1], 1, atol=1e-3) and np.max(mass[0]) > 1.01
+
+
 def test_row_44_one_interval_per_action_is_cheaper_than_the_truth(many):
     objective = RidgeObjective(many.features.astype(float), 1e-3)
     start = random_vertices(many)
@@ -395,3 +415,98 @@ def test_row_46_more_features_than_intervals(Z):
     wide = np.random.default_rng(6).standard_normal((N, N - 1))
     values = [RidgeObjective(wide, lam).value(Z) for lam in (1e-4, 1e-7, 1e-10)]
     assert values[0] > values[1] > values[2] and values[2] < 1e-6
+
+
+def least_cost_with_count(cost, states, background, count):
+    """Least cost of a labelling of one clip with exactly `count` background intervals; state (t, k, count)."""
+    T, S = len(cost), len(states)
+    P = np.full((S, T + 1), np.inf)
+    for t in range(T):
+        if t:
+            best = np.minimum(P, np.vstack([np.full(T + 1, np.inf), P[:-1]]))
+        else:
+            best = np.full((S, T + 1), np.inf)
+            best[0, 0] = 0.0
+        P = np.full((S, T + 1), np.inf)
+        for k, label in enumerate(states):
+            used = int(label == background)
+            P[k, used:] = best[k, :T + 1 - used] + cost[t, label]
+    return P[-1, count]
+
+
+def test_row_47_one_count_per_clip_is_exact_in_the_dynamic_program():
+    T, states = 11, np.array([2, 0, 2, 1, 2])
+    labels = states[dtw.enumerate_paths(T, 5)]
+    count = (labels == 2).sum(axis=1)
+    for seed in range(10):
+        cost = np.random.default_rng(seed).standard_normal((T, 3))
+        total = cost[np.arange(T), labels].sum(axis=1)
+        for c in range(3, T - 1):
+            assert np.isclose(least_cost_with_count(cost, states, 2, c), total[count == c].min())
+
+
+def test_row_48_a_multiplier_does_not_reach_every_count():
+    """Over labellings, f plus a multiplier times the count attains some background counts for no multiplier."""
+    clip = two_clips(0).subset([0])
+    labels = clip.states(0)[dtw.enumerate_paths(12, 5)]
+    objective = RidgeObjective(clip.features, 1e-2)
+    price = np.array([objective.value(one_hot(y, 3)) for y in labels])
+    count = (labels == 2).sum(axis=1)
+    reached = {count[np.argmin(price + mu * count)] for mu in np.linspace(-1, 1, 4001)}
+    assert reached < set(count)
+
+
+def test_row_48_the_relaxed_share_follows_the_multiplier():
+    """The relaxed share of background never rises with the penalty."""
+    clips, shares = two_clips(0), []
+    for k0 in (0.0, 0.05, 0.1, 0.2, 0.4):
+        objective = RidgeObjective(clips.features, 1e-2, kappa=np.array([-1, -1, 1]) * k0 / 24)
+        Z, gaps = pairwise(objective, clips, linear_oracle(np.zeros((24, 3)), clips), 1000)
+        assert gaps[-1] < 1e-3
+        shares.append(Z[:, 2].mean())
+    assert np.all(np.diff(shares) < 1e-2) and shares[-1] < shares[0] - 0.2
+
+
+def test_row_50_kappa_is_one_number():
+    """kappa0 (-1, ..., -1, +1) is 2 kappa0 on the background and a constant; N kappa0 is what compares."""
+    clips = two_clips(0)
+    Z = np.random.default_rng(0).dirichlet(np.ones(3), 24)
+    code = RidgeObjective(clips.features, LAM, kappa=[-0.01, -0.01, 0.01])
+    one = RidgeObjective(clips.features, LAM, kappa=[0, 0, 0.02])
+    assert np.isclose(code.value(Z), one.value(Z) - 24 * 0.01)
+    assert np.array_equal(linear_oracle(code.gradient(Z), clips), linear_oracle(one.gradient(Z), clips))
+    twice = RidgeObjective(np.tile(clips.features, (2, 1)), LAM, kappa=[-0.005, -0.005, 0.005])
+    assert np.isclose(twice.value(np.tile(Z, (2, 1))), code.value(Z))  # the same data twice: half the kappa0
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 4.0])
+def test_row_51_class_weights_do_not_help(many, weight):
+    objective = RidgeObjective(many.features.astype(float), 1e-3, class_weight=np.append(np.ones(16), weight))
+    solution = frank_wolfe(objective, many, random_vertices(many), n_iter=60)
+    assert np.mean(round_assignment(solution.Z, many) == 16) > 0.9
+
+
+# ------------------------------------------------------------- metric
+def test_row_63_one_interval_inside_each_action(many):
+    """IoD 1, IoU and action recall small."""
+    found = metrics.summary(many.labels, middles(many), many.lengths, 16)
+    assert found["iod"] == 1.0 and found["iou"] < 0.2 and found["recall"] < 0.2
+
+
+def test_row_64_floor_of_a_random_interval():
+    """A single interval drawn in the clip scores the action's share of it on average: all draws, one clip."""
+    true = np.array([2, 0, 0, 0, 2, 1, 1, 2, 2, 2])
+    shares = []
+    for action in (0, 1):
+        only = np.where(true == action, action, 2)
+        draws = [np.where(np.arange(10) == t, action, 2) for t in range(10)]
+        shares.append(np.mean([metrics.interval_scores(only, found, [10], 2).mean for found in draws]))
+    assert np.allclose(shares, [0.3, 0.2])
+    assert np.isclose(metrics.single_interval_floor(true, [10], 2), np.mean(shares))
+
+
+def test_row_65_background_and_eleven_points_change_the_mean(reference):
+    """The released code's mean AP is over 17 columns by the 11-point rule."""
+    ap = reference["ap11_test_final"]
+    assert len(ap) == 17 and np.isclose(ap.mean(), reference["map_test"][-1], atol=1e-12)
+    assert not np.isclose(ap[:16].mean(), ap.mean(), rtol=1e-2)
