@@ -29,16 +29,18 @@ def wanted_environment():
     return f"{sys.version_info[0]}.{sys.version_info[1]} {ROOT} {digest.hexdigest()}"
 
 
-def install(arguments, total):
-    """Run pip and count the packages as it collects them (no tqdm yet: this is what installs it)."""
-    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as pip:
-        collected = 0
+def install(*arguments):
+    """Run pip and count the packages as it takes them (no tqdm yet: this is what installs it)."""
+    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pip:
+        taken = 0
         for line in pip.stdout:
-            if line.startswith("Collecting"):
-                collected += 1
-                print(f"\r  {collected} of {total} packages fetched", end="", flush=True)
-        print("" if collected == 0 else ", installed" if pip.wait() == 0 else "", flush=True)
+            if line.startswith(("Collecting", "Processing")):
+                taken += 1
+                print(f"\r  {taken} packages", end="", flush=True)
+            elif line.startswith("Installing"):
+                print(", installing", end="", flush=True)
+    print()
     if pip.returncode:
         sys.exit(f"pip failed with status {pip.returncode}")
 
@@ -49,11 +51,10 @@ def make_environment():
     if STAMP.exists() and STAMP.read_text() == wanted:
         return
     STAMP.unlink(missing_ok=True)
-    total = sum(line[0].isalnum() for line in (ROOT / "requirements.txt").read_text().splitlines() if line)
-    print(f"Installing {total} pinned packages into .venv (once; a minute or two)", flush=True)
+    print("Making .venv from requirements.txt (about 190 packages, once; a minute or two)", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-    install(["-r", ROOT / "requirements.txt"], total)
-    install(["--no-deps", "--no-build-isolation", "-e", ROOT], 1)
+    install("-r", ROOT / "requirements.txt")
+    install("--no-deps", "--no-build-isolation", "-e", ROOT)
     STAMP.write_text(wanted)
 
 
@@ -119,6 +120,8 @@ def parse_arguments():
 
 
 def main():
+    if sys.version_info < (3, 11):  # noqa: UP036 (an older Python may well run this file)
+        sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
     options = parse_arguments()
     if options.run is not clean and not options.here:
         make_environment()
