@@ -7,8 +7,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ordering._compile import compiled
+from ordering.block import BlockDirection
+from ordering.solver import _descend, check_supervised
 
-__all__ = ["AtLeastOneOracle"]
+__all__ = ["AtLeastOneOracle", "minimise_at_least_one"]
 
 
 class AtLeastOneOracle:
@@ -125,3 +127,142 @@ def _greedy(cost, offsets, allowed, allowed_offsets, missing, missing_offsets, l
             for j in range(len(own)):
                 labels[best_row[j]] = own[j]
     return clash
+
+
+def minimise_at_least_one(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None):
+    """Minimise over the hull of the at-least-one assignments, clip by clip projected onto it.
+
+    In place of the ordered solver's inner steps, each pass projects a gradient step onto the clip's own hull:
+    rows on the simplex of the allowed labels, and a sum of at least 1 in the column of each action of the
+    transcript. Momentum, exact line search and duality gap are those of `block_frank_wolfe`. About 10 passes
+    lead to the gap for which plain Frank-Wolfe with `AtLeastOneOracle` takes 200 to 1500.
+
+    Parameters
+    ----------
+    objective : RidgeObjective, or anything with its methods
+    clips : Clips
+    Z0 : (N, C) start in the hull, for example the mean of two vertices
+    n_iter, tol : as in `block_frank_wolfe`
+    supervised : (N,) ints, optional
+        Known classes, -1 = unknown; a clip is known throughout or not at all.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        If a clip is known in part.
+
+    Examples
+    --------
+    >>> from ordering import RidgeObjective, random_vertices
+    >>> from ordering.synthetic import make_clips
+    >>> clips = make_clips(5, 30)
+    >>> objective = RidgeObjective(clips.features, lam=1e-3)
+    >>> solution = minimise_at_least_one(objective, clips, random_vertices(clips), tol=1e-3)
+    >>> solution.converged
+    True
+    """
+    known = check_supervised(supervised, clips)
+    oracle = AtLeastOneOracle(clips, known)
+    direction = _Projection(objective, clips, known, oracle)
+    return _descend(objective, clips, Z0, n_iter, tol, supervised, None, oracle, direction)
+
+
+class _Projection(BlockDirection):
+    """The move to the projection of a gradient step; it remembers the multipliers of the column sums."""
+
+    def __init__(self, objective, clips, known, oracle):
+        super().__init__(objective, clips, known)
+        unknown = np.add.reduceat((self.known < 0).astype(np.int64), clips.offsets[:-1])
+        partly = np.flatnonzero((unknown > 0) & (unknown < clips.lengths))
+        if len(partly):
+            raise ValueError(f"{clips._name(partly[0])}: all rows known or none expected, found "
+                             f"{unknown[partly[0]]} of {clips.lengths[partly[0]]} unknown")
+        self.bound = float(self.rows.max() * self.columns.max())
+        self.flat = oracle._flat
+        self.multipliers = np.zeros(len(self.flat[0]))
+
+    def _move(self, Z, gradient, gap):
+        D = np.zeros_like(Z)
+        Z_before, G_before = (Z, gradient) if self.beta == 0 else (self.Z_before, self.G_before)
+        _project_clips(self.free, Z, Z_before, gradient, G_before, self.beta, self.bound, self.clips.offsets,
+                       *self.flat, self.multipliers, D)
+        return D
+
+
+@compiled
+def _project_clips(clips, Z, Z_before, G, G_before, beta, bound, offsets, allowed, allowed_offsets, missing,
+                   missing_offsets, multipliers, D):  # pragma: no cover
+    """Write V - Z into D, V the projection of Y - gradient(Y) / bound, Y = Z + beta (Z - Z_before)."""
+    for i in clips:
+        first, T = offsets[i], offsets[i + 1] - offsets[i]
+        classes = allowed[allowed_offsets[i]:allowed_offsets[i + 1]]
+        mu = multipliers[allowed_offsets[i]:allowed_offsets[i + 1]]
+        n_required = missing_offsets[i + 1] - missing_offsets[i]  # the first of the allowed labels
+        point = np.empty((T, len(classes)))
+        for t in range(T):
+            for c, a in enumerate(classes):
+                row = first + t
+                gradient = G[row, a] + beta * (G[row, a] - G_before[row, a])
+                point[t, c] = Z[row, a] + beta * (Z[row, a] - Z_before[row, a]) - gradient / bound
+        for _ in range(100):  # one multiplier after the other, until all fit
+            off = 0.0
+            for c in range(n_required):
+                off = max(off, _fit_multiplier(point, mu, c))
+            if off < 1e-9:
+                break
+        for t in range(T):
+            threshold = _threshold(point[t], mu)
+            for c, a in enumerate(classes):
+                D[first + t, a] = max(point[t, c] + mu[c] - threshold, 0.0) - Z[first + t, a]
+
+
+@compiled
+def _threshold(point, mu):  # pragma: no cover
+    """The number tau for which the entries max(point + mu - tau, 0) sum to 1 (Michelot's iteration)."""
+    threshold = -np.inf
+    while True:
+        total, n = -1.0, 0
+        for c in range(len(point)):
+            if point[c] + mu[c] > threshold:
+                total += point[c] + mu[c]
+                n += 1
+        if total / n <= threshold:
+            return threshold
+        threshold = total / n
+
+
+@compiled
+def _fit_multiplier(point, mu, a):  # pragma: no cover
+    """Set mu[a] to the least number >= 0 with which column a sums to at least 1; returns how far off it was."""
+    low, high = -1.0, np.inf
+    for t in range(len(point)):  # where a leads by 1 in some row, the sum is large enough
+        lead = -np.inf
+        for c in range(len(mu)):
+            if c != a:
+                lead = max(lead, point[t, c] + mu[c] - point[t, a])
+        high = min(high, lead + 1)
+    high = max(high, mu[a]) + 1e-9
+    off = 0.0
+    for step in range(100):
+        lack, slope = 1.0, 0.0
+        for t in range(len(point)):
+            threshold = _threshold(point[t], mu)
+            share = point[t, a] + mu[a] - threshold
+            if share > 0:
+                n = 0
+                for c in range(len(mu)):
+                    n += point[t, c] + mu[c] > threshold
+                lack -= share
+                slope += 1 - 1 / n
+        if step == 0:
+            off = abs(lack) if mu[a] > 0 else max(lack, 0.0)
+        if abs(lack) < 1e-11 or (lack < 0 and mu[a] == 0):
+            break
+        low, high = (mu[a], high) if lack > 0 else (low, mu[a])
+        newton = max(mu[a] + lack / slope, 0.0) if slope > 0 else -1.0
+        mu[a] = newton if low < newton < high else max((low + high) / 2, 0.0)
+    return off
