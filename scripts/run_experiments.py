@@ -1,0 +1,82 @@
+"""Run the paper's experiments on synthetic clips and store their table, with its provenance beside it.
+
+    python scripts/run_experiments.py --size paper --out results/paper.csv
+    python scripts/run_experiments.py --size book --kinds best-of plain --out results/book.csv
+
+Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was.
+--collect stores the table of what is finished and runs nothing.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import ordering
+from ordering.experiments import FRACTIONS, METHODS, Protocol, save_clips, settings, sweep, table
+from ordering.synthetic import PRESETS, make_preset
+
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pandas")
+
+
+def provenance(args, protocol, found, wanted):
+    """What a reader needs to repeat the run, and what it cost. No names of hosts and no paths."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    once = found.drop_duplicates(["splits", "split", "fraction", "seconds"])
+    return {
+        "command": f"python scripts/run_experiments.py --size {args.size} --seed {args.seed} "
+                   f"--splits {args.splits} --kinds {' '.join(args.kinds)} --methods {' '.join(args.methods)} "
+                   f"--n-jobs {args.n_jobs} --out results/{args.out.name}",
+        "data": {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]},
+        "protocol": asdict(protocol),
+        "settings": {"wanted": len(wanted), "finished": found.attrs["finished"]},
+        "worker_hours": round(once["seconds"].sum() / 3600, 3),
+        "cpu_hours": round(once["cpu_seconds"].sum() / 3600, 3),
+        "largest_worker_memory_mb": round(float(found["peak_memory_mb"].max())),
+        "machine": {"cores": os.cpu_count(), "memory_gb": round(memory / 2**30), "processor": platform.machine()},
+        "versions": {"python": platform.python_version(), "ordering": ordering.__version__,
+                     **{name: version(name) for name in PACKAGES}},
+        "day": time.strftime("%Y-%m-%d"),
+    }  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=list(PRESETS), default="book")
+    parser.add_argument("--out", type=Path, required=True, help="the table, .csv")
+    parser.add_argument("--work", type=Path, help="where finished settings are kept")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--kinds", nargs="+", choices=["best-of", "plain"], default=["best-of"])
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--n-jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--collect", action="store_true")
+    args = parser.parse_args()
+    work = args.work or args.out.with_suffix(".parts")
+    work.mkdir(parents=True, exist_ok=True)
+    protocol = Protocol(size=args.size, seed=args.seed, val_share=0.1 if args.size == "paper" else 0.2)
+    wanted = settings(args.methods, range(args.splits), args.kinds, FRACTIONS)
+    if args.collect:
+        found = table(work, wanted)
+    else:
+        data = work / "clips.npz"
+        if not data.exists():
+            save_clips(make_preset(args.size, random_state=args.seed), data)
+        found = sweep(data, wanted, protocol, work, n_jobs=args.n_jobs)
+    if not len(found):
+        sys.exit("nothing is finished yet")
+    for file, text in [(args.out, found.to_csv(index=False, float_format="%.6g")),
+                       (args.out.with_suffix(".json"),
+                        json.dumps(provenance(args, protocol, found, wanted), indent=2) + "\n")]:
+        temporary = file.with_suffix(file.suffix + ".tmp")
+        temporary.write_text(text)
+        os.replace(temporary, file)
+
+
+if __name__ == "__main__":
+    main()
