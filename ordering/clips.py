@@ -74,6 +74,11 @@ class Clips:
 
     def __init__(self, features, lengths, transcripts, n_actions, background="around", labels=None,
                  action_names=None, clip_names=None):
+        self._fill(features, lengths, transcripts, n_actions, background, labels, action_names, clip_names, [])
+
+    def _fill(self, features, lengths, transcripts, n_actions, background, labels, action_names, clip_names,
+              faults):
+        """Set and validate everything; `faults` holds what was found before."""
         if background not in BACKGROUNDS:
             raise ValueError(f"background must be one of {BACKGROUNDS}, found {background!r}")
         if not _is_integer(n_actions) or n_actions < 1:
@@ -82,16 +87,14 @@ class Clips:
         self.background = background
         self.background_class = None if background is None else self.n_actions
         self.n_classes = self.n_actions + (background is not None)
-        self.features = _as_features(features)
+        self.features = as_features(features)
         self.action_names = None if action_names is None else [str(name) for name in action_names]
         self.clip_names = None if clip_names is None else [str(name) for name in clip_names]
-        faults = []
         self.lengths = _as_ints(lengths, "lengths", faults)
-        self.transcripts = [_as_ints(t, f"{self._name(i)}: transcript", faults)
+        self.transcripts = [None if t is None else _as_ints(t, f"{self._name(i)}: transcript", faults)
                             for i, t in enumerate(_as_sequence(transcripts, "transcripts"))]
         self.labels = None if labels is None else _as_ints(labels, "labels", faults)
-        if self.lengths is not None:
-            faults += self._faults()
+        faults += self._faults()
         if faults:
             raise ValueError(_message(faults))
         self._index()
@@ -126,20 +129,24 @@ class Clips:
             if action_names is None:
                 raise ValueError("n_actions: a number expected where action_names is not given")
             n_actions = len(action_names)
-        faults = [f"clip {i}: features of shape (T, {_width(features[0])}) expected, found {f.shape}"
-                  for i, f in enumerate(features) if f.ndim != 2 or f.shape[1] != _width(features[0])]
-        transcripts = _numbered(transcripts, action_names, faults)
-        if labels is not None and len(labels) == len(features) and np.ndim(labels[0]) == 1:
+        self, faults = object.__new__(cls), []
+        self.clip_names = None if clip_names is None else [str(name) for name in clip_names]
+        width = features[0].shape[1] if features[0].ndim == 2 else "d"
+        faults += [f"{self._name(i)}: features of shape (T, {width}) expected, found {f.shape}"
+                   for i, f in enumerate(features) if f.ndim != 2 or f.shape[1] != width]
+        transcripts = self._numbered(transcripts, action_names, faults)
+        if labels is not None and len(labels) == len(features) and all(np.ndim(part) == 1 for part in labels):
             labels = [np.asarray(part) for part in labels]
-            faults += [f"clip {i}: {f.shape[0]} labels expected, found {len(part)}"
+            faults += [f"{self._name(i)}: {f.shape[0]} labels expected, found {len(part)}"
                        for i, (f, part) in enumerate(zip(features, labels, strict=True))
                        if len(part) != f.shape[0]]
             labels = np.concatenate(labels)
-        if faults:
+        if any(f.ndim != 2 or f.shape[1] != width for f in features):
             raise ValueError(_message(faults))
         stack = sp.vstack(features, format="csr") if sp.issparse(features[0]) else np.concatenate(features)
-        return cls(stack, [f.shape[0] for f in features], transcripts, n_actions, background=background,
-                   labels=labels, action_names=action_names, clip_names=clip_names)
+        self._fill(stack, [f.shape[0] for f in features], transcripts, n_actions, background, labels,
+                   action_names, clip_names, faults)
+        return self
 
     def __len__(self):
         return len(self.lengths)
@@ -148,7 +155,8 @@ class Clips:
         i = self._position(i)
         rows = self.rows(i)
         return Clip(self.features[rows], self.transcripts[i],
-                    None if self.labels is None else self.labels[rows], self._name(i))
+                    None if self.labels is None else self.labels[rows],
+                    f"clip {i}" if self.clip_names is None else self.clip_names[i])
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
@@ -190,6 +198,18 @@ class Clips:
         return picked
 
     # ---------------------------------------------------------------- private
+    def _numbered(self, transcripts, action_names, faults):
+        """Transcripts with every action name replaced by its number; None where a name is unknown."""
+        numbers = {} if action_names is None else {str(name): a for a, name in enumerate(action_names)}
+        numbered = []
+        for i, transcript in enumerate(_as_sequence(transcripts, "transcripts")):
+            actions = _as_sequence(transcript, f"{self._name(i)}: transcript")
+            unknown = [str(a) for a in actions if isinstance(a, str) and a not in numbers]
+            if unknown:
+                faults.append(f"{self._name(i)}: names in action_names {sorted(numbers)} expected, found {unknown}")
+            numbered.append(None if unknown else [numbers[a] if isinstance(a, str) else a for a in actions])
+        return numbered
+
     def _position(self, i):
         if not _is_integer(i) or not -len(self) <= i < len(self):
             raise IndexError(f"clip {i!r} does not exist; there are {len(self)} clips")
@@ -218,32 +238,36 @@ class Clips:
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
         states = [with_background(t, self.n_actions, self.background) for t in self.transcripts]
         self.flat_states = np.concatenate(states or [np.empty(0, np.int64)]).astype(np.int64)
+        self.flat_states.flags.writeable = False
         self.state_offsets = np.concatenate([[0], np.cumsum([len(s) for s in states])]).astype(np.int64)
 
     def _faults(self):
         """All faults of all clips, as sentences."""
-        faults = list(self._fault_of_counts())
-        readable = [(i, t) for i, t in enumerate(self.transcripts[:len(self)]) if t is not None]
-        for i, transcript in readable:
-            faults += self._faults_of_transcript(i, transcript, self.lengths[i])
-        if self.lengths.min(initial=0) < 0 or self.lengths.sum() != self.features.shape[0]:
-            return faults
-        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)])
-        faults += self._faults_of_features()
-        if self.labels is not None and len(self.labels) == self.features.shape[0]:
-            for i, transcript in readable:
+        faults, N = list(self._fault_of_counts()), self.features.shape[0]
+        lengths = self.lengths if self.lengths is not None else np.full(len(self.transcripts), -1)
+        for i, transcript in enumerate(self.transcripts):
+            if transcript is not None:
+                known = self.lengths is not None and i < len(lengths)
+                faults += self._faults_of_transcript(i, transcript, lengths[i] if known else None)
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)])
+        fits = lengths.min(initial=0) >= 0 and lengths.sum() == N
+        faults += self._faults_of_features(fits)
+        if self.labels is not None and len(self.labels) == N and fits:
+            for i, transcript in enumerate(self.transcripts[:len(lengths)]):
                 labels = self.labels[self.offsets[i]:self.offsets[i + 1]]
                 faults += self._faults_of_labels(i, transcript, labels)
         return faults
 
     def _fault_of_counts(self):
-        n, N = len(self.lengths), self.features.shape[0]
-        if n == 0:
-            yield "lengths: at least one clip expected, found none"
-        if len(self.transcripts) != n:
-            yield f"transcripts: {n} expected, one per length, found {len(self.transcripts)}"
-        if self.lengths.sum() != N:
-            yield f"lengths: a sum of {N} expected, the number of feature rows, found {self.lengths.sum()}"
+        n, N = len(self.transcripts), self.features.shape[0]
+        if self.lengths is not None:
+            n = len(self.lengths)
+            if n == 0:
+                yield "lengths: at least one clip expected, found none"
+            if len(self.transcripts) != n:
+                yield f"transcripts: {n} expected, one per length, found {len(self.transcripts)}"
+            if self.lengths.sum() != N:
+                yield f"lengths: a sum of {N} expected, the number of feature rows, found {self.lengths.sum()}"
         if self.labels is not None and len(self.labels) != N:
             yield f"labels: {N} expected, one per feature row, found {len(self.labels)}"
         for names, size, what in [(self.action_names, self.n_actions, "action_names"),
@@ -256,7 +280,7 @@ class Clips:
 
     def _faults_of_transcript(self, i, transcript, length):
         name = self._name(i)
-        if length < 1:
+        if length is not None and length < 1:
             yield f"{name}: a length of at least 1 interval expected, found {length}"
         wrong = transcript[(transcript < 0) | (transcript >= self.n_actions)]
         if len(wrong):
@@ -264,7 +288,7 @@ class Clips:
         if len(transcript) == 0 and self.background is None:
             yield f"{name}: a transcript of at least one action expected with background=None, found none"
         S = len(with_background(transcript, self.n_actions, self.background))
-        if 1 <= length < S:
+        if length is not None and 1 <= length < S:
             yield (f"{name}: T >= {S} intervals expected, one for each of the S = {S} states that K = "
                    f"{len(transcript)} actions have with background={self.background!r}, found T = {length}"
                    + self._advice(len(transcript), length))
@@ -276,17 +300,21 @@ class Clips:
             return "; background=None would fit"
         return ""
 
-    def _faults_of_features(self):
-        for row, column, value in not_finite(self.features, MAX_FAULTS + 1):
-            i = int(np.searchsorted(self.offsets, row, side="right")) - 1
-            yield (f"{self._name(i)}: finite features expected, found {value} in its row "
-                   f"{row - self.offsets[i]} (row {row} of all), column {column}")
+    def _faults_of_features(self, fits):
+        offsets = self.offsets if fits else np.array([0, self.features.shape[0]])
+        for row, column, value, count in not_finite(self.features, offsets):
+            i = int(np.searchsorted(offsets, row, side="right")) - 1
+            where = f"its row {row - offsets[i]} (row {row} of all)" if fits else f"row {row}"
+            more = f" and {count - 1} more times" if count > 1 else ""
+            yield (f"{self._name(i) if fits else 'features'}: finite features expected, found {value} in {where}, "
+                   f"column {column}{more}")
 
     def _faults_of_labels(self, i, transcript, labels):
         name = self._name(i)
         wrong = np.unique(labels[(labels < 0) | (labels >= self.n_classes)])
         if len(wrong):
             yield f"{name}: labels in [0, {self.n_classes}) expected, found {wrong.tolist()}"
+        if len(wrong) or transcript is None:
             return
         actions = label_runs(labels)
         actions = actions[actions != self.n_actions]
@@ -326,23 +354,23 @@ def label_runs(labels):
     return labels[np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))]
 
 
-def not_finite(features, most):
-    """Up to `most` triples (row, column, value) of features that are NaN or infinite."""
-    found = []
+def not_finite(features, offsets):
+    """For each clip with NaN or infinite features the first of them: (row, column, value, how many there are)."""
+    found = {}
     for start in range(0, features.shape[0], _BLOCK):
         block = features[start:start + _BLOCK]
-        values = block.data if sp.issparse(block) else block
-        if np.isfinite(values).all():
+        if np.isfinite(block.data if sp.issparse(block) else block).all():
             continue
         block = block.toarray() if sp.issparse(block) else block
-        for row, column in np.argwhere(~np.isfinite(block))[:most - len(found)]:
-            found.append((start + int(row), int(column), float(block[row, column])))
-        if len(found) >= most:
-            break
-    return found
+        for row, column in np.argwhere(~np.isfinite(block)):
+            clip = int(np.searchsorted(offsets, start + row, side="right"))
+            first = found.get(clip, (start + int(row), int(column), float(block[row, column]), 0))
+            found[clip] = *first[:3], first[3] + 1
+    return list(found.values())
 
 
-def _as_features(features):
+def as_features(features):
+    """`features` as a 2-D float32 or float64 array or CSR matrix, unchanged where they are one already."""
     if sp.issparse(features):
         features = features.tocsr()
     elif not isinstance(features, np.ndarray):
@@ -379,23 +407,6 @@ def _as_ints(values, what, faults):
 
 def _is_integer(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
-def _width(features):
-    return features.shape[1] if features.ndim == 2 else "d"
-
-
-def _numbered(transcripts, action_names, faults):
-    """Transcripts with every action name replaced by its number."""
-    numbers = {} if action_names is None else {str(name): a for a, name in enumerate(action_names)}
-    numbered = []
-    for i, transcript in enumerate(_as_sequence(transcripts, "transcripts")):
-        actions = list(transcript)
-        unknown = [a for a in actions if isinstance(a, str) and a not in numbers]
-        if unknown:
-            faults.append(f"clip {i}: names in action_names {sorted(numbers)} expected, found {unknown}")
-        numbered.append([numbers.get(a, 0) if isinstance(a, str) else a for a in actions])
-    return numbered
 
 
 def _compress(values):

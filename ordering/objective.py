@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from ordering.clips import not_finite
+from ordering.clips import as_features, not_finite
 
 _BLOCK = 8192
 
@@ -24,8 +24,8 @@ class RidgeObjective:
     Parameters
     ----------
     features : (N, d) float32 or float64 array, np.memmap or SciPy CSR
-        Read in blocks of rows and not copied, with one exception: dense features in memory whose mean lies
-        more than ten times their spread from 0 are centred in one working copy of their own dtype.
+        Read in blocks of rows, never copied as a whole; other numbers become float64. Dense blocks are shifted to
+        the mean as they are read where the mean lies more than ten times the spread from 0.
     lam : float > 0
     kappa : (C,) or scalar, optional
         Penalty per interval of each class; not divided by N.
@@ -60,24 +60,19 @@ class RidgeObjective:
     """
 
     def __init__(self, features, lam, kappa=None, class_weight=None, row_weight=None):
-        bad = not_finite(features, 1)
-        if bad:
-            row, column, value = bad[0]
+        features = as_features(features)
+        N = features.shape[0]
+        for row, column, value, _ in not_finite(features, [0, N]):
             raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
-        self.row_weight = np.ones(features.shape[0]) if row_weight is None else np.array(row_weight, np.float64)
-        if self.row_weight.shape != features.shape[:1] or not (self.row_weight >= 0).all() \
+        if N == 0:
+            raise ValueError("features of at least one row expected, found none")
+        self.row_weight = np.ones(N) if row_weight is None else np.array(row_weight, np.float64)
+        if self.row_weight.shape != (N,) or not (self.row_weight >= 0).all() \
                 or not 0 < self.row_weight.sum() < np.inf:
-            raise ValueError(f"row_weight: {features.shape[0]} finite numbers >= 0 expected, found "
-                             f"{self.row_weight!r}")
+            raise ValueError(f"row_weight: {N} finite numbers >= 0 expected, found {self.row_weight!r}")
         self._weighted = row_weight is not None
         self.features, self.shape = features, features.shape
-        self.mean, self._gram = centred_gram(features, self.row_weight)
-        spread = np.sqrt(np.diag(self._gram) / self.row_weight.sum())
-        in_memory = isinstance(features, np.ndarray) and not isinstance(features, np.memmap)
-        self._origin = np.zeros(self.shape[1])
-        if in_memory and np.any(np.abs(self.mean) > 10 * spread):
-            self._origin, self.mean = self.mean, np.zeros(self.shape[1])
-            self.features = np.subtract(features, self._origin, dtype=features.dtype, casting="same_kind")
+        self._origin, self.mean, self._gram = centred_gram(features, self.row_weight)
         self._set(lam, kappa, class_weight)
 
     def with_settings(self, lam=None, kappa=None, class_weight=None):
@@ -96,11 +91,15 @@ class RidgeObjective:
         return other
 
     def _set(self, lam, kappa, class_weight):
-        if not (np.isscalar(lam) and np.isfinite(lam) and lam > 0):
+        try:
+            lam = float(lam)
+        except (TypeError, ValueError):
+            raise ValueError(f"lam: a number > 0 expected, found {lam!r}") from None
+        if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam > 0 expected, found {lam!r}")
         if lam != getattr(self, "lam", None):
             self._factor = factorise(self._gram, self.shape[0] * lam)
-        self.lam = float(lam)
+        self.lam = lam
         self.kappa = None if kappa is None else np.array(kappa, dtype=np.float64)
         self.class_weight = None if class_weight is None else np.array(class_weight, dtype=np.float64)
         self._check_per_class("kappa", self.kappa, scalar=True)
@@ -130,7 +129,7 @@ class RidgeObjective:
         """Change (N, C) of the gradient along D: 2 (B D) diag(w). The curvature along D is <D, hessian(D)>."""
         D = self._checked(D)
         W, b = self._ridge(D)
-        product = times(self.features, W)
+        product = times(self.features, W, self._origin)
         np.subtract(D, product, out=product)
         product -= b
         product *= 2 / self.shape[0]
@@ -143,14 +142,14 @@ class RidgeObjective:
     def classifier(self, Z):
         """W (d, C) and b (C,) of the ridge regression on Z; not weighted, and free of kappa."""
         W, b = self._ridge(self._checked(Z))
-        return W, b - self._origin @ W
+        return W, b if self._origin is None else b - self._origin @ W
 
     # ---------------------------------------------------------------- private
     def _ridge(self, Z):
         """W (d, C), b (C,) on the features as they are held."""
         weighted = Z * self.row_weight[:, None] if self._weighted else Z
         mean = weighted.sum(axis=0) / self.row_weight.sum()
-        right = transposed_times(self.features, weighted) - self.row_weight.sum() * np.outer(self.mean, mean)
+        right = transposed_times(self.features, weighted, self._origin) - self.row_weight.sum() * np.outer(self.mean, mean)
         W = cho_solve((self._factor, True), right)
         return W, mean - self.mean @ W
 
@@ -179,24 +178,28 @@ def row_blocks(N):
 
 
 def centred_gram(X, weight):
-    """Weighted mean (d,) and centred Gram matrix X' Pi X (d, d) in float64; products in the dtype of X."""
-    total = np.zeros(X.shape[1])
+    """Origin (d,) or None, mean (d,) of the rows once the origin is taken off, and Gram matrix X' Pi X (d, d).
+
+    Products of a block run in the dtype of X, on rows near 0; sums are float64.
+    """
+    total, sparse = np.zeros(X.shape[1]), sp.issparse(X)
     for rows in row_blocks(X.shape[0]):
-        total += X[rows].T @ weight[rows] if sp.issparse(X) else weight[rows] @ X[rows]
+        total += X[rows].T @ weight[rows] if sparse else weight[rows] @ X[rows]
     mean = total / weight.sum()
-    gram = np.zeros((X.shape[1], X.shape[1]))
+    origin = np.zeros_like(mean, X.dtype) if sparse else mean.astype(X.dtype)
+    gram, rest = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
     for rows in row_blocks(X.shape[0]):
         root = np.sqrt(weight[rows, None]).astype(X.dtype)
-        if sp.issparse(X):
-            block = X[rows].multiply(root).tocsr()
-            gram += (block.T @ block).toarray()
-        else:
-            block = X[rows] - mean.astype(X.dtype)
-            block *= root
-            gram += block.T @ block
-    if sp.issparse(X):
-        gram -= weight.sum() * np.outer(mean, mean)
-    return mean, gram
+        block = X[rows].multiply(root).tocsr() if sparse else (X[rows] - origin) * root
+        product = block.T @ block
+        gram += product.toarray() if sparse else product
+        rest += block.T @ root[:, 0].astype(np.float64)
+    rest /= weight.sum()
+    gram -= weight.sum() * np.outer(rest, rest)
+    spread = np.sqrt(np.maximum(np.diag(gram), 0) / weight.sum())
+    if sparse or not np.any(np.abs(mean) > 10 * spread):
+        return None, mean, gram
+    return origin, rest, gram
 
 
 def factorise(gram, ridge):
@@ -210,18 +213,19 @@ def factorise(gram, ridge):
                          "; take a larger lam or float64 features") from None
 
 
-def transposed_times(X, Z):
-    """X' Z (d, C): products of row blocks in the dtype of X, summed in float64."""
-    product = np.zeros((X.shape[1], Z.shape[1]))
+def transposed_times(X, Z, origin=None):
+    """(X - origin)' Z (d, C): products of row blocks in the dtype of X, summed in float64."""
+    product = np.zeros((Z.shape[1], X.shape[1]))
     for rows in row_blocks(X.shape[0]):
-        product += X[rows].T @ Z[rows].astype(X.dtype, copy=False)
-    return product
+        block = X[rows] if origin is None else X[rows] - origin
+        product += (Z[rows].T.astype(X.dtype, order="C") @ block)
+    return product.T
 
 
-def times(X, W):
-    """X W (N, C) in float64; products of row blocks in the dtype of X."""
-    W = W.astype(X.dtype, copy=False)
+def times(X, W, origin=None):
+    """(X - origin) W (N, C) in float64; products of row blocks in the dtype of X."""
+    W = np.ascontiguousarray(W, dtype=X.dtype)
     product = np.empty((X.shape[0], W.shape[1]))
     for rows in row_blocks(X.shape[0]):
-        product[rows] = X[rows] @ W
+        product[rows] = (X[rows] if origin is None else X[rows] - origin) @ W
     return product
