@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dtrtri
 
 from ordering.clips import as_features, not_finite
 
@@ -98,7 +99,8 @@ class RidgeObjective:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam > 0 expected, found {lam!r}")
         if lam != getattr(self, "lam", None):
-            self._factor = factorise(self._gram, self.shape[0] * lam)
+            # Inverted, so that a pass calls the BLAS of NumPy alone: SciPy's own copy would keep the cores waiting
+            self._inverse_factor, _ = dtrtri(factorise(self._gram, self.shape[0] * lam), lower=1, overwrite_c=1)
         self.lam = lam
         self.kappa = None if kappa is None else np.array(kappa, dtype=np.float64)
         self.class_weight = None if class_weight is None else np.array(class_weight, dtype=np.float64)
@@ -149,8 +151,9 @@ class RidgeObjective:
         """W (d, C), b (C,) on the features as they are held."""
         weighted = Z * self.row_weight[:, None] if self._weighted else Z
         mean = weighted.sum(axis=0) / self.row_weight.sum()
-        right = transposed_times(self.features, weighted, self._origin) - self.row_weight.sum() * np.outer(self.mean, mean)
-        W = cho_solve((self._factor, True), right)
+        right = transposed_times(self.features, weighted, self._origin)
+        right -= self.row_weight.sum() * np.outer(self.mean, mean)
+        W = self._inverse_factor.T @ (self._inverse_factor @ right)
         return W, mean - self.mean @ W
 
     def _kappa(self, Z):
