@@ -30,8 +30,8 @@ from ordering.objective import RidgeObjective, times
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import block_frank_wolfe, one_hot, random_vertices
 
-__all__ = ["FRACTIONS", "METHODS", "Protocol", "Setting", "Split", "choose", "draw_split", "load_clips",
-           "run_setting", "save_clips", "settings", "sweep", "table", "visible_labels"]
+__all__ = ["FRACTIONS", "METHODS", "Protocol", "Setting", "Split", "choose", "draw_split", "extra_loss_weight",
+           "load_clips", "run_setting", "save_clips", "settings", "sweep", "table", "visible_labels"]
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 # Which fractions of the Sup pool a method is run at: weak only, weak and semi-supervised, labels needed.
@@ -235,16 +235,29 @@ def _supervised(offer, method, clips, known, protocol, distances, objective):
             offer("supervised-bias", "clf", scores + shift, {"lam": lam, "bias": bias}, W, b + shift)
 
 
+def extra_loss_weight(known):
+    """Row weights (N,) that make the ridge objective half the loss on known rows plus half that on the others.
+
+    The paper's section 4.1 adds a loss on labelled data to the one on the rest, each a mean over its own rows.
+
+    Examples
+    --------
+    >>> extra_loss_weight(np.array([3, -1, -1, -1])).round(3).tolist()
+    [2.0, 0.667, 0.667, 0.667]
+    """
+    labelled = np.asarray(known) >= 0
+    return np.where(labelled, len(known) / (2 * labelled.sum()), len(known) / (2 * (~labelled).sum()))
+
+
 def _convex(offer, method, clips, known, protocol, distances, objective):
     """Ours, by clamped rows or by the extra loss, and at least one: the whole grid of k0 and lambda."""
     N, C = len(known), clips.n_classes
     supervised = known if (known >= 0).any() else None
     scale = 1.0 / N
     if method == "ours-extra-loss":  # two losses, each of weight 1/2; kappa belongs to the one without labels
-        labelled = known >= 0
-        weight = np.where(labelled, 0.5 / labelled.sum(), 0.5 / (~labelled).sum())
-        objective = RidgeObjective(clips.features, protocol.lams[0], row_weight=N * weight)
-        scale = 0.5 / (~labelled).sum()
+        weight = extra_loss_weight(known)
+        objective = RidgeObjective(clips.features, protocol.lams[0], row_weight=weight)
+        scale = weight[known < 0].max() / N
     elif objective is None:
         objective = RidgeObjective(clips.features, protocol.lams[0])
     solver = minimise_at_least_one if method == "at-least-one" else block_frank_wolfe

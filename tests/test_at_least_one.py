@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ordering import Clips
-from ordering.at_least_one import AtLeastOneOracle
+from ordering import Clips, RidgeObjective, frank_wolfe, random_vertices
+from ordering.at_least_one import AtLeastOneOracle, _project_clips, minimise_at_least_one
 
 
 def make(lengths, transcripts, n_actions=3, background="between"):
@@ -122,3 +122,50 @@ def test_wrong_input_is_a_clear_error():
         AtLeastOneOracle(clips)(np.where(np.arange(28).reshape(7, 4) == 22, np.nan, 0))
     with pytest.raises(ValueError, match="known: 7 classes"):
         AtLeastOneOracle(clips, [0, 1])
+
+
+# ------------------------------------------------------------------------------------------- projecting solver
+@pytest.mark.parametrize("lam", [1e-3, 1e-1])
+@pytest.mark.parametrize("kappa", [0.0, 3e-3])
+@pytest.mark.parametrize("supervise", [False, True])
+def test_projections_reach_the_optimum_that_the_oracle_certifies(small, lam, kappa, supervise):
+    objective = RidgeObjective(small.features, lam, kappa=kappa * np.array([-1, -1, -1, 1]))
+    known = np.where(np.arange(len(small.labels)) < small.offsets[4], small.labels, -1) if supervise else None
+    start = random_vertices(small)
+    fast = minimise_at_least_one(objective, small, start, n_iter=300, tol=1e-7, supervised=known)
+    assert fast.converged and fast.Z.min() >= 0
+    oracle = AtLeastOneOracle(small, known)
+    slow = frank_wolfe(objective, small, start, n_iter=2000, supervised=known, oracle=oracle)
+    assert slow.objective[-1] - slow.final_gap <= fast.objective[-1] <= slow.objective[-1]
+    for i in range(4 if supervise else 0, len(small)):  # still inside the hull
+        sums = fast.Z[small.rows(i)].sum(axis=0)
+        assert sums[np.unique(small.transcripts[i])].min() > 1 - 1e-8
+        others = np.setdiff1d(np.arange(3), small.transcripts[i])
+        assert np.all(fast.Z[small.rows(i)][:, others] == 0)
+    if supervise:
+        assert np.array_equal(fast.Z[known >= 0].argmax(axis=1), known[known >= 0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(5, 30))
+def test_the_projection_satisfies_its_optimality_conditions(seed, m, T):
+    rng = np.random.default_rng(seed)
+    point = rng.normal(size=(T, m)) * rng.choice([0.1, 1, 10]) - 3 * (rng.random(m) < 0.5)
+    Z = np.zeros((T, m))
+    gradient, multipliers, D = -point, np.zeros(m), np.zeros((T, m))
+    classes, required = np.arange(m), np.arange(m - 1)
+    _project_clips(np.array([0]), Z, Z, gradient, gradient, 0.0, 1.0, np.array([0, T]), classes, np.array([0, m]),
+                   required, np.array([0, m - 1]), multipliers, D)
+    sums = D[:, :-1].sum(axis=0)
+    np.testing.assert_allclose(D.sum(axis=1), 1, atol=1e-12)
+    assert D.min() >= 0 and sums.min() > 1 - 1e-8 and multipliers.min() >= 0 and multipliers[-1] == 0
+    assert np.abs(multipliers[:-1] * (sums - 1)).max() < 1e-6  # complementary
+    residual = point + multipliers - D  # constant where D > 0, and nowhere larger in its row
+    level = np.where(D > 0, residual, -np.inf).max(axis=1, keepdims=True)
+    assert np.abs((residual - level)[D > 0]).max() < 1e-9 and (residual <= level + 1e-9).all()
+
+
+def test_projections_want_whole_clips_known(small):
+    known = np.where(np.arange(len(small.labels)) < small.offsets[1] - 1, small.labels, -1)
+    with pytest.raises(ValueError, match="clip 0: all rows known or none expected"):
+        minimise_at_least_one(RidgeObjective(small.features, 1e-2), small, random_vertices(small), supervised=known)
