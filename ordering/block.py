@@ -9,8 +9,8 @@ import numpy as np
 
 from ordering._compile import compiled
 
-INNER_STEPS = 100
-INNER_ACCURACY = 0.3  # a clip stops at this share of the average gap of a clip
+INNER_STEPS = 200
+INNER_ACCURACY = 0.1  # a clip stops at this share of the average gap of a clip
 
 
 class BlockDirection:

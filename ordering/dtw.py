@@ -160,42 +160,10 @@ def _solve(cost, clips, known=None):
     known = np.empty(0, np.int64) if known is None else np.ascontiguousarray(known, dtype=np.int64)
     if len(clips) == 0:
         return labels, path
-    largest = _largest(cost.reshape(-1))
-    if not np.isfinite(largest):
+    values = cost.reshape(-1)
+    if not _all_finite(values):
         raise ValueError(_not_finite_message(cost, clips))
-    if largest > 1e307 / clips.lengths.max():  # sums could overflow: a power of two less changes no comparison
-        cost = np.ldexp(cost, -int(N).bit_length() - 4)
-    fault = _kernel(cost, known, clips.offsets, clips.flat_states, clips.state_offsets, labels, path)
-    if fault is None:
-        return labels, path
-    raise ValueError(f"{clips._name(fault)}: an admissible assignment through its known labels expected, "
-                     f"found none for the states {clips.states(fault).tolist()}")
-
-
-def _not_finite_message(cost, clips):
-    row, column = np.argwhere(~np.isfinite(cost))[0]
-    i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
-    return (f"{clips._name(i)}: finite costs expected, found {cost[row, column]} in its row "
-            f"{row - clips.offsets[i]} (row {row} of all), column {column}")
-
-
-def _solve(cost, clips, known=None):
-    N, C = clips.features.shape[0], clips.n_classes
-    cost = np.asarray(cost)
-    if cost.shape != (N, C):
-        raise ValueError(f"cost of shape {(N, C)} expected, one row an interval and one column a class, "
-                         f"found {cost.shape}")
-    if cost.dtype.kind not in "fiub":
-        raise ValueError(f"real costs expected, found dtype {cost.dtype}")
-    cost = np.ascontiguousarray(cost, dtype=np.float64)
-    labels, path = np.empty(N, np.int64), np.empty(N, np.int64)
-    known = np.empty(0, np.int64) if known is None else np.ascontiguousarray(known, dtype=np.int64)
-    if len(clips) == 0:
-        return labels, path
-    largest = _largest(cost.reshape(-1))
-    if not np.isfinite(largest):
-        raise ValueError(_not_finite_message(cost, clips))
-    if largest > 1e307 / clips.lengths.max():  # sums could overflow: a power of two less changes no comparison
+    if _largest(values) > 1e307 / clips.lengths.max():  # sums could overflow: scaling changes no comparison
         cost = np.ldexp(cost, -int(N).bit_length() - 4)
     fault = _kernel(cost, known, clips.offsets, clips.flat_states, clips.state_offsets, labels, path)
     if fault is None:
@@ -212,21 +180,19 @@ def _not_finite_message(cost, clips):
 
 
 @compiled(fastmath={"reassoc"})
-def _all_finite(cost):  # pragma: no cover
+def _all_finite(values):  # pragma: no cover
     total = 0.0
-    for i in range(cost.size):
-        total += cost[i] * 0.0  # NaN as soon as one is NaN or infinite
+    for i in range(values.size):
+        total += values[i] * 0.0  # NaN as soon as one is NaN or infinite
     return total == 0.0
 
 
-@compiled(fastmath={"reassoc", "nsz"})
+@compiled(fastmath=True)
 def _largest(values):  # pragma: no cover
-    """Largest absolute value; NaN as soon as one is NaN or infinite."""
-    largest = total = 0.0
+    largest = 0.0
     for i in range(values.size):
-        total += values[i] * 0.0
         largest = max(largest, abs(values[i]))
-    return largest + total
+    return largest
 
 
 @compiled

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ordering.objective import RidgeObjective
+from ordering.clips import as_features, not_finite
+from ordering.objective import RidgeObjective, row_blocks
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import (
     block_frank_wolfe,
@@ -114,9 +115,15 @@ class OrderedActionLabeling(BaseEstimator):
         """Scores (M, C) of features (M, d)."""
         if not hasattr(self, "coef_"):
             raise NotFittedError("OrderedActionLabeling: call fit before this method")
-        if features.ndim != 2 or features.shape[1] != self.n_features_in_:
+        features = as_features(features)
+        if features.shape[1] != self.n_features_in_:
             raise ValueError(f"features of shape (M, {self.n_features_in_}) expected, found {features.shape}")
-        return features @ self.coef_.T + self.intercept_
+        for row, column, value, _ in not_finite(features, [0, features.shape[0]]):
+            raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
+        scores = np.empty((features.shape[0], len(self.intercept_)))
+        for rows in row_blocks(features.shape[0]):
+            scores[rows] = features[rows] @ self.coef_.T + self.intercept_
+        return scores
 
     def predict(self, clips):
         """Labels (N,) of any clips: the classifier's scores, rounded under the clips' transcripts."""

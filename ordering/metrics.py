@@ -337,7 +337,7 @@ def average_precision(truth, scores, method="voc07"):
         row = tuple(int(i) for i in np.argwhere(~np.isfinite(scores))[0])
         raise ValueError(f"scores must be finite; found {scores[row]} at {row}")
     one = _option("method", method, {"voc07": _voc07, "area": _area})
-    columns = truth.reshape(len(truth), -1) == 1, scores.reshape(len(scores), -1)
+    columns = truth.reshape(len(truth), -1) == 1, scores.reshape(len(scores), -1).astype(np.float64)
     empty = np.flatnonzero(~columns[0].any(axis=0))
     if len(empty):
         value = "1/11" if method == "voc07" else "0"

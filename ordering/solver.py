@@ -56,7 +56,8 @@ def frank_wolfe(objective, clips, Z0, n_iter=200, tol=0.0, supervised=None, call
     tol : float, absolute duality gap at which to stop, tested before a step
     supervised : (N,) ints, optional
         Known classes, -1 = unknown. Known rows are overwritten in a copy of Z0 and fixed in every vertex. Fully
-        known clips may be inadmissible; in a partly known one the oracle's path goes through the known rows.
+        known clips may be inadmissible; in a partly known one the oracle's path goes through the known rows, and
+        a start that does not (``random_vertices(clips, known=...)`` does) is replaced there by one that does.
     callback : callable, optional
         Called with the `Solution` so far after each pass; a true result stops. Each pass has a Z of its own.
     oracle : callable, optional
@@ -100,7 +101,7 @@ def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None,
 
     One pass takes one gradient. The Hessian is at most diagonal (`curvature_bound`), so a bound of the objective
     falls apart into one small problem a clip: the distance of the clip's block to a point, over its admissible
-    assignments. Each is solved by up to 100 Frank-Wolfe steps that cost an oracle call on the clip alone, in the
+    assignments. Each is solved by up to 200 Frank-Wolfe steps that cost an oracle call on the clip alone, in the
     columns of its own transcript. The gradient is taken at a point extrapolated from the last two iterates
     (Nesterov's momentum, restarted where it turns uphill), and the whole move ends in an exact line search on the
     objective itself.
@@ -131,40 +132,57 @@ def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None,
 def _descend(objective, clips, Z0, n_iter, tol, supervised, callback, oracle, direction):
     """The loop of both solvers: gap, direction, exact line search, record."""
     start = time.perf_counter()
+    n_iter, tol = _check_stop(n_iter, tol)
     known = check_supervised(supervised, clips)
-    Z = clamp(check_start(Z0, clips), known)
+    Z = check_start(Z0, clips, known, any_set=oracle is not None)
     vertex = _vertex_oracle(clips, known, oracle)
-    solution = Solution(Z, message=f"all {n_iter} passes done")
-    value, gradient = objective.value(Z), objective.gradient(Z)
+    solution, gradient = Solution(Z, message=f"all {n_iter} passes done"), None
     try:
+        value, gradient = objective.value(Z), objective.gradient(Z)
         for iteration in range(n_iter):
             if iteration and iteration % 50 == 0:  # take off what rounding errors have added up to
                 value, gradient = objective.value(Z), objective.gradient(Z)
             S = vertex(gradient)
-            gap = float(np.vdot(gradient, Z) - np.vdot(gradient, S))
+            gap = _gap(gradient, Z, S)
             if gap <= tol:
                 solution.record(Z, value, gap, 0.0, time.perf_counter() - start)
                 solution.converged, solution.message = True, f"duality gap {gap:.3g} <= tol {tol:.3g}"
+            else:
+                D = direction(Z, gradient, S, gap)
+                change = objective.hessian(D)
+                slope, curvature = -float(np.vdot(gradient, D)), float(np.vdot(D, change))
+                step = min(1.0, max(slope, 0.0) / curvature) if curvature > 0 else float(slope > 0)
+                value += step * (0.5 * step * max(curvature, 0.0) - slope)
+                Z, gradient = on_simplex(Z + step * D), gradient + step * change
+                solution.record(Z, value, gap, step, time.perf_counter() - start)
+            stopped = callback is not None and callback(solution)
+            if solution.converged:
                 break
-            D = direction(Z, gradient, S, gap)
-            change = objective.hessian(D)
-            slope, curvature = -float(np.vdot(gradient, D)), float(np.vdot(D, change))
-            step = min(1.0, max(slope, 0.0) / curvature) if curvature > 0 else float(slope > 0)
-            value += step * (0.5 * step * max(curvature, 0.0) - slope)
-            gradient = gradient + step * change
-            Z = on_simplex(Z + step * D)
-            solution.record(Z, value, gap, step, time.perf_counter() - start)
-            if callback is not None and callback(solution):
+            if stopped:
                 solution.message = "stopped by the callback"
                 break
         gradient = objective.gradient(Z)
-        solution.final_gap = float(np.vdot(gradient, Z) - np.vdot(gradient, vertex(gradient)))
+        solution.final_gap = _gap(gradient, Z, vertex(gradient))
         solution.converged = bool(solution.converged or solution.final_gap <= tol)
     except KeyboardInterrupt as interrupt:
         solution.message = "interrupted"
+        if gradient is not None:
+            solution.final_gap = _gap(gradient, Z, vertex(gradient))
         interrupt.solution = solution
         raise
     return solution
+
+
+def _gap(gradient, Z, S):
+    return float(np.vdot(gradient, Z) - np.vdot(gradient, S))
+
+
+def _check_stop(n_iter, tol):
+    if not isinstance(n_iter, (int, np.integer)) or n_iter < 0:
+        raise ValueError(f"n_iter: a whole number of passes >= 0 expected, found {n_iter!r}")
+    if not isinstance(tol, (int, float, np.number)) or np.isnan(tol):
+        raise ValueError(f"tol: a number expected, found {tol!r}")
+    return int(n_iter), float(tol)
 
 
 def random_vertices(clips, n=2, random_state=0, known=None):
@@ -180,6 +198,8 @@ def random_vertices(clips, n=2, random_state=0, known=None):
     >>> random_vertices(clips).sum(axis=1).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"n: at least one vertex expected, found {n!r}")
     rng = np.random.default_rng(random_state)
     shape = clips.features.shape[0], clips.n_classes
     return sum(one_hot(linear_oracle(rng.standard_normal(shape), clips, known), shape[1]) for _ in range(n)) / n
@@ -205,19 +225,51 @@ def on_simplex(Z):
     return Z
 
 
-def check_start(Z0, clips):
-    """A float64 copy of a start, after checks of shape and simplex."""
-    Z = np.array(Z0, dtype=np.float64)
-    shape = clips.features.shape[0], clips.n_classes
+def check_start(Z0, clips, known=None, any_set=False):
+    """A float64 copy of a start, its known rows overwritten, after checks of shape, simplex and classes.
+
+    The block of a partly known clip that did not hold the truth already may leave the hull once its known rows are
+    overwritten; it becomes the closest admissible assignment through them.
+    """
+    Z, shape = np.array(Z0, dtype=np.float64), (clips.features.shape[0], clips.n_classes)
     if Z.shape != shape:
         raise ValueError(f"Z0 of shape {shape} expected, found {Z.shape}")
-    bad = ~((Z >= -1e-9).all(axis=1) & (np.abs(Z.sum(axis=1) - 1) <= 1e-9))
+    bad = ~((Z >= -1e-6).all(axis=1) & (np.abs(Z.sum(axis=1) - 1) <= 1e-6))
     if bad.any():
         row = int(np.argmax(bad))
+        raise ValueError(f"{_clip_and_row(clips, row)}: a row of Z0 >= 0 that sums to 1 expected, "
+                         f"found {Z[row].tolist()}")
+    Z = on_simplex(Z)
+    through = path_constraints(clips, known)
+    if through is not None:
+        rows = (through >= 0) & (Z[np.arange(len(Z)), np.maximum(through, 0)] < 1)
+        clip = np.repeat(np.arange(len(clips)), clips.lengths)
+        repaired = np.isin(clip, clip[rows])
+        Z[repaired] = one_hot(linear_oracle(-2 * Z, clips, through), Z.shape[1])[repaired]
+    Z = clamp(Z, known)
+    if not any_set:
+        _check_classes(Z, clips, known)
+    return Z
+
+
+def _check_classes(Z, clips, known):
+    """Raise where a start has mass on a class that its clip does not go through."""
+    own = np.zeros((len(clips), clips.n_classes), dtype=bool)
+    own[np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets)), clips.flat_states] = True
+    outside = (Z > 1e-6) & ~np.repeat(own, clips.lengths, axis=0)
+    if known is not None:
+        outside[known >= 0] = False
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
         i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
-        raise ValueError(f"{clips._name(i)}: rows of Z0 that are >= 0 and sum to 1 expected, found "
-                         f"{Z[row].tolist()} in its row {row - clips.offsets[i]}")
-    return on_simplex(Z)
+        raise ValueError(f"{_clip_and_row(clips, row)}: a start in the hull of the admissible assignments expected "
+                         f"(random_vertices gives one), found {Z[row, column]:.3g} on class {column}, which is not "
+                         f"among the clip's states {clips.states(i).tolist()}")
+
+
+def _clip_and_row(clips, row):
+    i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
+    return f"{clips._name(i)}, its row {row - clips.offsets[i]}"
 
 
 def check_supervised(supervised, clips):
@@ -231,9 +283,8 @@ def check_supervised(supervised, clips):
     wrong = np.unique(known[(known < -1) | (known >= clips.n_classes)])
     if len(wrong):
         row = int(np.flatnonzero(np.isin(known, wrong))[0])
-        i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
-        raise ValueError(f"{clips._name(i)}: known classes in [0, {clips.n_classes}) or -1 expected, "
-                         f"found {known[row]} in its row {row - clips.offsets[i]}")
+        raise ValueError(f"{_clip_and_row(clips, row)}: known classes in [0, {clips.n_classes}) or -1 expected, "
+                         f"found {known[row]}")
     return known if (known >= 0).any() else None
 
 

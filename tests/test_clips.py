@@ -35,7 +35,7 @@ def test_arguments_are_attributes_and_are_not_modified():
     clip = clips[1]
     np.testing.assert_array_equal(clip.features, X[5:])
     np.testing.assert_array_equal(clip.labels, labels[5:])
-    assert clip.transcript.tolist() == [1] and "b" in clip.name
+    assert clip.transcript.tolist() == [1] and clip.name == "b" and clips.subset([1])[0].name == "b"
     np.testing.assert_array_equal(clips[-1].features, clip.features)
     with pytest.raises(IndexError):
         clips[2]
@@ -166,3 +166,31 @@ def test_after_twenty_faults_a_count():
 def test_an_empty_transcript_is_all_background():
     clips = make(lengths=[5], transcripts=[[]])
     assert clips.states(0).tolist() == [2]
+
+
+def test_faults_before_and_after_stacking_come_together():
+    X = np.zeros((7, 2))
+    X[1, 0] = np.nan
+    with pytest.raises(ValueError) as error:
+        Clips.from_list([X[:5], X[5:]], [["x", "zz"], ["y"]], action_names=["x", "y"], clip_names=["a", "b"])
+    for word in ["clip 0 (a): names", "'zz'", "clip 1 (b): T >= 3", "clip 0 (a): finite"]:
+        assert word in str(error.value)
+
+
+def test_a_wrong_sum_hides_no_other_fault():
+    X = np.zeros((9, 2))
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError) as error:
+        Clips(X, [5, 5], [[0, 7], [1]], 2)
+    for word in ["a sum of 9", "[7]", "inf in row 3, column 1"]:
+        assert word in str(error.value)
+
+
+def test_many_bad_features_of_a_clip_are_one_fault_with_a_count():
+    with pytest.raises(ValueError, match=r"(?s)2 faults.*clip 0: .*nan.* and 99 more times.*clip 1"):
+        Clips(np.full((9, 20), np.nan), [5, 4], [[0, 1], [1]], 2)
+
+
+def test_states_cannot_be_written():
+    with pytest.raises(ValueError, match="read-only"):
+        make().states(0)[:] = 1

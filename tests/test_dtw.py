@@ -175,3 +175,10 @@ def test_equal_neighbours_without_background():
 
 def test_an_empty_transcript_is_background():
     assert linear_oracle(np.zeros((3, 2)), one_clip(3, [], 1)).tolist() == [1, 1, 1]
+
+
+def test_partial_sums_that_overflow():
+    cost = np.zeros((6, 2))
+    cost[:4, 0] = [1e308, 1.5e308, -1.5e308, -1e308]
+    cost[1, 1] = 1e307
+    assert linear_oracle(cost, one_clip(6, [0, 1], 2, None)).tolist() == [0, 0, 0, 0, 0, 1]  # total 0

@@ -77,5 +77,8 @@ def test_faults_of_use(small):
     model = OrderedActionLabeling(n_iter=2).fit(small)
     with pytest.raises(ValueError, match=r"\(M, 5\) expected"):
         model.decision_function(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="finite features expected"):
+        model.decision_function(np.full((3, 5), np.nan))
+    assert model.decision_function([[0, 1, 2, 3, 4]]).shape == (1, 4)
     with pytest.raises(ValueError, match="with labels expected"):
         model.score(unlabelled(small))

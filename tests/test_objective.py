@@ -152,7 +152,7 @@ def test_curvature_bound_bounds_the_hessian():
         assert np.sum(D * objective.hessian(D)) <= np.sum(np.outer(rows, columns) * D**2) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-9)])
+@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-8)])
 def test_features_far_from_zero(dtype, tolerance):
     """A shift leaves the objective as it is; an offset of 1000 spreads must not drown float32 products."""
     X, Z = make(200)
@@ -161,3 +161,23 @@ def test_features_far_from_zero(dtype, tolerance):
     assert_allclose(shifted.value(Z), plain.value(Z), rtol=tolerance)
     W, b = shifted.classifier(Z)
     assert_allclose((X + 1000) @ W + b, X @ plain.classifier(Z)[0] + plain.classifier(Z)[1], atol=100 * tolerance)
+
+
+def test_float32_far_from_zero_is_as_exact_as_near_it():
+    X, Z = make(200)
+    far = (X + 1000).astype(np.float32)
+    exact, narrow = RidgeObjective(far.astype(float), 0.01), RidgeObjective(far, 0.01)
+    error = np.abs(narrow.gradient(Z) - exact.gradient(Z)).max() / np.abs(exact.gradient(Z)).max()
+    assert error < 1e-5
+
+
+def test_integer_features_and_lists_are_numbers():
+    Z = np.eye(2)[[0, 1, 1, 0]]
+    wanted = RidgeObjective(np.array([[0.0], [1], [1], [5]]), 0.1).value(Z)
+    assert RidgeObjective(np.array([[0], [1], [1], [5]]), 0.1).value(Z) == wanted
+    assert RidgeObjective([[0], [1], [1], [5]], 0.1).value(Z) == wanted
+    for wrong in (np.zeros(4), np.zeros((0, 2))):
+        with pytest.raises(ValueError, match="expected"):
+            RidgeObjective(wrong, 0.1)
+    with pytest.raises(ValueError, match="lam"):
+        RidgeObjective(np.zeros((4, 1)), "a")

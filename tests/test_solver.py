@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog, minimize
 
-from ordering import Clips, RidgeObjective, frank_wolfe, linear_oracle, random_vertices
+from ordering import (
+    Clips,
+    RidgeObjective,
+    block_frank_wolfe,
+    frank_wolfe,
+    linear_oracle,
+    random_vertices,
+)
 from ordering.dtw import enumerate_paths
 from ordering.solver import one_hot
 
@@ -145,7 +152,7 @@ def test_ctrl_c_hands_over_the_solution(small, objective):
 
     with pytest.raises(KeyboardInterrupt) as caught:
         frank_wolfe(objective, small, random_vertices(small), callback=interrupt)
-    assert len(caught.value.solution.step) == 4
+    assert len(caught.value.solution.step) == 4 and caught.value.solution.final_gap > 0
     assert_allclose(objective.value(caught.value.solution.Z), caught.value.solution.objective[-1])
 
 
@@ -202,3 +209,49 @@ def test_random_vertices(small):
     assert_array_equal(one, random_vertices(small, n=1, random_state=5))
     assert not np.array_equal(one, random_vertices(small, n=1, random_state=6))
     assert set(np.unique(random_vertices(small, n=2))) <= {0.0, 0.5, 1.0}
+
+
+@pytest.mark.parametrize("solver", [frank_wolfe, block_frank_wolfe])
+def test_partly_known_clips_reach_one_optimum_from_every_start(solver):
+    """A start that does not go through the known rows is repaired, else the gap would certify nothing."""
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    clips = Clips(X, [10, 10], [[0, 1], [1, 0]], 2, background=None)
+    known = np.full(20, -1)
+    known[[2, 8, 15]] = 0, 1, 0
+    objective, values, gaps = RidgeObjective(X, 0.01), [], []
+    for seed in range(3):
+        solution = solver(objective, clips, random_vertices(clips, random_state=seed), 500, supervised=known)
+        assert_array_equal(solution.Z[:3, 0], 1)  # row 2 is class 0, so all before it are
+        assert (solution.duality_gap >= -1e-12).all()
+        values.append(solution.objective[-1])
+        gaps.append(solution.final_gap)
+    assert max(values) - min(values) <= max(gaps) + 1e-12
+
+
+@pytest.mark.parametrize("solver", [frank_wolfe, block_frank_wolfe])
+def test_a_start_off_the_hull_is_an_error(small, objective, solver):
+    with pytest.raises(ValueError, match=r"clip 0, its row 0: a start in the hull.*not among the clip's states"):
+        solver(objective, small, np.full((len(small.features), 4), 0.25))
+
+
+@pytest.mark.parametrize("wrong", [{"n_iter": -1}, {"n_iter": 2.5}, {"tol": np.nan}, {"tol": "x"}])
+def test_bad_stopping_rules(small, objective, wrong):
+    with pytest.raises(ValueError, match=list(wrong)[0]):
+        frank_wolfe(objective, small, random_vertices(small), **wrong)
+
+
+def test_the_callback_sees_the_pass_that_stops(small, objective):
+    seen = []
+    solution = frank_wolfe(objective, small, random_vertices(small), tol=1e-2,
+                           callback=lambda s: seen.append(s.step[-1]))
+    assert_array_equal(seen, solution.step)
+
+
+def test_ctrl_c_before_the_first_pass(small):
+    class Interrupted(RidgeObjective):
+        def value(self, Z):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        frank_wolfe(Interrupted(small.features, 1), small, random_vertices(small))
+    assert caught.value.solution.step.shape == (0,)
