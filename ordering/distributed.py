@@ -173,6 +173,7 @@ class _Now(NamedTuple):
 def _descend(parts, lam, kappa, class_weight, Z0, n_iter, tol, supervised, callback, random_state, block):
     start = time.perf_counter()
     (N, _), C, n_parts = parts.shape, parts.n_classes, len(parts.clips)
+    n_iter, tol = solver._check_stop(n_iter, tol)
     if not (np.isfinite(lam) and lam > 0):
         raise ValueError(f"lam > 0 expected, found {lam!r}")
     factor = factorise(parts.gram, N * lam)
@@ -196,20 +197,22 @@ def _descend(parts, lam, kappa, class_weight, Z0, n_iter, tol, supervised, callb
         for _ in range(n_iter):
             states, sums = advance(states)
             if sums.gap <= tol:
-                solution.converged, solution.message = True, f"duality gap {sums.gap:.3g} <= tol {tol:.3g}"
-                solution.record(None, value, sums.gap, 0.0, time.perf_counter() - start)
                 step = 0.0
-                break
-            curvature = _curvature(parts, factor, weight, sums)
-            step = min(1.0, max(sums.slope, 0) / curvature) if curvature > 0 else float(sums.slope > 0)
-            if sums.slope <= 0 or beta * sums.turn > sums.square.sum():  # momentum that turns back is forgotten
-                t = 1.0
-            t_before, t = t, (1 + np.sqrt(1 + 4 * t**2)) / 2
-            beta = (t_before - 1) / t
-            value += step * (0.5 * step * max(curvature, 0) - sums.slope)
-            moment, count = moment + step * sums.moment, count + step * sums.count
+                solution.converged, solution.message = True, f"duality gap {sums.gap:.3g} <= tol {tol:.3g}"
+            else:
+                curvature = _curvature(parts, factor, weight, sums)
+                step = min(1.0, max(sums.slope, 0) / curvature) if curvature > 0 else float(sums.slope > 0)
+                value += step * (0.5 * step * max(curvature, 0) - sums.slope)
+                moment, count = moment + step * sums.moment, count + step * sums.count
+                if sums.slope <= 0 or beta * sums.turn > sums.square.sum():  # forget momentum that turns back
+                    t = 1.0
+                t_before, t = t, (1 + np.sqrt(1 + 4 * t**2)) / 2
+                beta = (t_before - 1) / t
             solution.record(None, value, sums.gap, step, time.perf_counter() - start)
-            if callback is not None and callback(solution):
+            stopped = callback is not None and callback(solution)
+            if solution.converged:
+                break
+            if stopped:
                 solution.message = "stopped by the callback"
                 break
         states, sums = advance(states)
@@ -260,7 +263,7 @@ def _start(clips, known, Z0, seed):
     known = solver.check_supervised(known, clips)
     if Z0 is None:
         Z0 = solver.random_vertices(clips, random_state=seed, known=solver.path_constraints(clips, known))
-    Z = solver.clamp(solver.check_start(Z0, clips), known)
+    Z = solver.check_start(Z0, clips, known)
     return Z, np.zeros_like(Z), np.zeros_like(Z)
 
 
@@ -284,7 +287,8 @@ def _advance(clips, known, state, now):
 
 def _moments(clips):
     N = clips.features.shape[0]
-    return N, *centred_gram(clips.features, np.ones(N))
+    origin, mean, gram = centred_gram(clips.features, np.ones(N))
+    return N, mean if origin is None else mean + origin, gram
 
 
 def _merge_moments(*moments):
