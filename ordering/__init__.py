@@ -14,7 +14,8 @@ from ordering.objective import RidgeObjective
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import Solution, block_frank_wolfe, frank_wolfe, random_vertices
 
-_MODULES = ("baselines", "datasets", "distributed", "dtw", "experiments", "frames", "metrics", "plots", "synthetic")
+_MODULES = ("baselines", "datasets", "distributed", "dtw", "experiments", "findings", "frames", "metrics", "plots",
+            "synthetic")
 
 __all__ = ["Clips", "OrderedActionLabeling", "RidgeObjective", "Solution", "__version__", "block_frank_wolfe",
            "frank_wolfe", "linear_oracle", "random_vertices", "round_assignment", "round_scores", "state_path"]

@@ -282,6 +282,58 @@ def staircase(states, n_states, ax=None, cost=None, colors=None):
     return ax
 
 
+METHOD_STYLES = {  # colour and name of each method in every figure of results
+    "ours": ("#CC3311", "ours"), "ours-extra-loss": ("#EE7733", "ours, extra loss"),
+    "at-least-one": ("#DDAA33", "at least one"), "ncut": ("#117733", "NCUT"), "uniform": ("#777777", "even split"),
+    "hard-em": ("#AA4499", "hard EM"), "supervised": ("#0077BB", "supervised ridge"),
+    "supervised-bias": ("#33BBEE", "supervised, bias"),
+}  # fmt: skip
+
+
+def score_curves(table, methods, score="iod", ax=None, weak=False):
+    """Score against the labelled fraction, mean and standard deviation over the splits.
+
+    Parameters
+    ----------
+    table : DataFrame of `ordering.experiments.sweep`, of one size and one kind of splits
+    methods : sequence of str
+        Methods without labelled fractions become level lines with a band.
+    score : str, a column
+    ax : matplotlib Axes, optional
+    weak : bool
+        Draw every method but supervised ones at fraction 0 only, as level lines.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"method": "ours", "split": [0, 1], "fraction": 0.0, "iod": [0.6, 0.7]})
+    >>> ax = score_curves(table, ["ours"])
+    >>> ax.get_xlabel()
+    'labelled fraction of the Sup pool'
+    >>> plt.close(ax.figure)
+    """
+    if ax is None:
+        _, ax = plt.subplots()
+    ends = np.array([0.0, 1.0])
+    for method in methods:
+        color, name = METHOD_STYLES[method]
+        grouped = table[table["method"] == method].groupby("fraction")[score]
+        mean, spread = grouped.mean(), grouped.std().fillna(0)
+        if len(mean) == 1 or (weak and not method.startswith("supervised")):
+            level, width = mean.iloc[0], spread.iloc[0]
+            ax.plot(ends, [level, level], color=color, label=name)
+            ax.fill_between(ends, level - width, level + width, color=color, alpha=0.15, lw=0)
+        else:
+            ax.errorbar(mean.index, mean, spread, color=color, label=name, marker="o", ms=4, capsize=3)
+    ax.set(xlabel="labelled fraction of the Sup pool", ylabel=score)
+    ax.legend(fontsize=9)
+    return ax
+
+
 def _runs(labels, ends):
     """(start, stop) of every maximal stretch of one label inside one clip; ``ends`` are the clips' ends."""
     change = np.flatnonzero(np.diff(labels)) + 1
