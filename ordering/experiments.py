@@ -421,9 +421,11 @@ def table(directory, wanted):
     found = pd.DataFrame(rows)
     if not len(found):
         return found
+    chosen = [c for c in ("lam", "k0", "bias", "alpha", "beta", "passes", "gap") if c in found]
     costs = ["seconds", "cpu_seconds", "peak_memory_mb"]
     per_class = sorted(c for c in found if c[-2:].isdigit())
-    found = found[[c for c in found if c not in per_class + costs] + per_class + costs]
+    key = [c for c in found if c not in chosen + costs + per_class]
+    found = found[key + per_class + chosen + costs]
     found = found.sort_values(["size", "splits", "split", "method", "fraction"], ignore_index=True)
     found.attrs["finished"] = sum(file.exists() for file in files)
     return found

@@ -120,6 +120,8 @@ def _labelling(table):
     for other in ("ncut", "at-least-one"):
         claim = f"without labels, ours above {NAMES[other]} on the three most frequent actions"
         yield _compare(frequent, claim, "ours", other, "frequent")
+    yield _compare(table, "without labels, ours above at-least-one, both rounded by classifier", "ours-clf",
+                   "at-least-one-clf", note=f"{level('ours-clf')} against {level('at-least-one-clf')}")
     for method in ("supervised", "supervised-bias"):
         at = crossing(table, method)
         near = "yes" if 0.15 <= at <= 0.4 else "no"

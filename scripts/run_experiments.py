@@ -1,9 +1,10 @@
-"""Run the paper's experiments on synthetic clips and store their table, with its provenance beside it.
+"""Run the paper's experiments and store their table, with its provenance beside it.
 
     python scripts/run_experiments.py --size paper --out results/paper.csv
     python scripts/run_experiments.py --size book --kinds best-of plain --out results/book.csv
+    python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
-Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was.
+The clips are synthetic, or those of the authors' data set (--mat). Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was.
 --collect stores the table of what is finished and runs nothing.
 """
 
@@ -18,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import ordering
+from ordering.datasets import load_willow
 from ordering.experiments import FRACTIONS, METHODS, Protocol, save_clips, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset
 
@@ -31,8 +33,10 @@ def provenance(args, protocol, found, wanted):
     return {
         "command": f"python scripts/run_experiments.py --size {args.size} --seed {args.seed} "
                    f"--splits {args.splits} --kinds {' '.join(args.kinds)} --methods {' '.join(args.methods)} "
-                   f"--n-jobs {args.n_jobs} --out results/{args.out.name}",
-        "data": {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]},
+                   f"--n-jobs {args.n_jobs} "
+                   + (f"--mat {args.mat.name} " if args.mat else "") + f"--out results/{args.out.name}",
+        "data": {"file": args.mat.name} if args.mat else
+                {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]},
         "protocol": asdict(protocol),
         "settings": {"wanted": len(wanted), "finished": found.attrs["finished"]},
         "worker_hours": round(once["seconds"].sum() / 3600, 3),
@@ -48,6 +52,7 @@ def provenance(args, protocol, found, wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=list(PRESETS), default="book")
+    parser.add_argument("--mat", type=Path, help="the authors' full_dataset.mat, in place of synthetic clips")
     parser.add_argument("--out", type=Path, required=True, help="the table, .csv")
     parser.add_argument("--work", type=Path, help="where finished settings are kept")
     parser.add_argument("--seed", type=int, default=0)
@@ -66,7 +71,7 @@ def main():
     else:
         data = work / "clips.npz"
         if not data.exists():
-            save_clips(make_preset(args.size, random_state=args.seed), data)
+            save_clips(load_willow(args.mat) if args.mat else make_preset(args.size, random_state=args.seed), data)
         found = sweep(data, wanted, protocol, work, n_jobs=args.n_jobs)
     if not len(found):
         sys.exit("nothing is finished yet")

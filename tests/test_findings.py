@@ -13,7 +13,7 @@ def make(levels, n=5, noise=0.02):
     rng = np.random.default_rng(0)
     common, rows = rng.normal(0, 0.05, n), []
     for method, level in levels.items():
-        for fraction in METHODS.get(method, SEMI):
+        for fraction in METHODS.get(method.removesuffix("-clf"), SEMI):
             for split in range(n):
                 score = (level(fraction) if callable(level) else level) + common[split] + rng.normal(0, noise / 10)
                 rows.append({"method": method, "split": split, "fraction": fraction, "iod": score, "map": score,
@@ -22,6 +22,7 @@ def make(levels, n=5, noise=0.02):
 
 
 LEVELS = {"ours": 0.6, "ours-extra-loss": 0.6, "ncut": 0.3, "at-least-one": lambda f: 0.4 + 0.1 * f,
+          "ours-clf": 0.5, "at-least-one-clf": 0.7,
           "supervised": lambda f: 0.4 + 0.8 * f, "supervised-bias": lambda f: 0.7 + 0.1 * f}
 
 
@@ -46,6 +47,7 @@ def test_crossing(start, slope, expected):
 def test_each_finding_has_its_verdict():
     labelling = findings(make(LEVELS), "labelling").set_index("finding")
     assert labelling.loc["without labels, ours above NCUT", "here"] == "yes"
+    assert labelling.loc["without labels, ours above at-least-one, both rounded by classifier", "here"] == "no"
     assert labelling.loc["supervised ridge overtakes ours without labels at about 25 %", "here"] == "yes"
     assert labelling.loc["supervised ridge with a bias overtakes ours without labels at about 25 %", "here"] == "no"
     assert labelling.loc["at-least-one improves with labels", "here"] == "yes"
