@@ -15,9 +15,9 @@ from ordering.clips import Clips
 __all__ = ["PRESETS", "ClipModel", "make_clips", "make_preset"]
 
 PRESETS = {
-    "quick": {"n_clips": 120, "n_features": 200, "sep": 1.3},
-    "book": {"n_clips": 300, "n_features": 400, "sep": 1.3},
-    "paper": {"n_clips": 937, "n_features": 2000, "sep": 1.3},
+    "quick": {"n_clips": 120, "n_features": 200, "sep": 2.0},
+    "book": {"n_clips": 300, "n_features": 400, "sep": 1.4},
+    "paper": {"n_clips": 937, "n_features": 2000, "sep": 1.1},
 }
 
 
