@@ -4,7 +4,8 @@
     python scripts/run_experiments.py --size book --kinds best-of plain --out results/book.csv
     python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
-The clips are synthetic, or those of the authors' data set (--mat). Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was.
+The clips are synthetic, or those of the authors' data set (--mat). Finished settings stay in --work (default: next
+to the table, OUT.parts); the same command goes on where it was.
 --collect stores the table of what is finished and runs nothing.
 """
 
