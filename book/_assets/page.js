@@ -43,7 +43,9 @@ document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(nameControls).observe(document.body, {
     childList: true, subtree: true, attributes: true, attributeFilter: ["class", "aria-valuenow"],
   });
-  // Two roles of the theme and of docutils that assistive software reads wrongly.
+  // Names and roles of the theme and of docutils that assistive software reads wrongly.
   for (const button of document.querySelectorAll(".search-button-field")) button.removeAttribute("aria-label");
   for (const list of document.querySelectorAll(".citation-list")) list.removeAttribute("role");
+  // The line that folds a cell open says what it does; its other name, "Toggle hidden content", contradicts it.
+  for (const line of document.querySelectorAll("summary[aria-label]")) line.removeAttribute("aria-label");
 });

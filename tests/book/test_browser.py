@@ -116,7 +116,7 @@ def axe(tmp_path_factory):
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_accessible(page, axe, mode):
     """No serious or critical finding, after the widgets are there and with everything unfolded."""
-    page.add_style_tag(content="* { transition: none !important; }")
+    page.add_style_tag(content="* { animation: none !important; transition: none !important; }")
     page.evaluate(f"document.documentElement.dataset.theme = '{mode}'")
     page.evaluate("document.querySelectorAll('details').forEach(element => { element.open = true; })")
     page.evaluate("document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'))")
