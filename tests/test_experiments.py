@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -245,3 +246,17 @@ def test_stored_clips_come_back_sparse_where_that_is_smaller(clips, data, tmp_pa
     for name in ("lengths", "labels"):
         assert_array_equal(getattr(back, name), getattr(wide, name))
     assert [t.tolist() for t in back.transcripts] == [t.tolist() for t in wide.transcripts]
+
+
+def test_the_command_stores_a_table_and_how_it_was_made(tmp_path):
+    script = Path(__file__).parents[1] / "scripts" / "run_experiments.py"
+    command = [sys.executable, script, "--size", "quick", "--splits", "1", "--methods", "uniform", "supervised",
+               "--n-jobs", "1", "--out", tmp_path / "quick.csv"]
+    for extra in ([], ["--collect"]):  # the second time from what is stored
+        subprocess.run([*command, *extra], check=True, capture_output=True)
+        stored = pd.read_csv(tmp_path / "quick.csv")
+        assert list(stored.columns[:2]) == ["size", "method"] and len(stored) == 1 + 5 + 5
+    made = json.loads((tmp_path / "quick.json").read_text())
+    assert made["settings"] == {"wanted": 6, "finished": 6} and made["protocol"]["val_share"] == 0.2
+    assert made["data"]["random_state"] == 0 and "numpy" in made["versions"]
+    assert str(tmp_path) not in json.dumps(made)

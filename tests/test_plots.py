@@ -7,6 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
@@ -146,3 +147,16 @@ def test_staircase_over_costs_leaves_infinite_cells_empty():
     shown = ax.images[0].get_array()
     assert shown.shape == (2, 2) and shown.mask.tolist() == [[False, False], [True, False]]
     assert len(ax.patches) == 0
+
+
+def test_score_curves_show_mean_and_spread_of_the_splits():
+    rows = [("supervised", f, s, f + 0.1 * s) for f in (0.1, 0.5, 1.0) for s in (0, 1)]
+    rows += [(m, f, s, 0.5) for m, f in [("ours", 0.0), ("ours", 1.0), ("ncut", 0.0)] for s in (0, 1)]
+    table = pd.DataFrame(rows, columns=["method", "fraction", "split", "iod"])
+    ax = plots.score_curves(table, ["supervised", "ours", "ncut"])
+    supervised, ours = (bars.lines[0] for bars in ax.containers)  # NCUT is a level line
+    np.testing.assert_allclose(supervised.get_xydata(), [(0.1, 0.15), (0.5, 0.55), (1, 1.05)])
+    np.testing.assert_allclose(ours.get_xydata(), [(0, 0.5), (1, 0.5)])
+    weak = plots.score_curves(table, ["supervised", "ours"], weak=True)
+    assert [t.get_text() for t in weak.get_legend().get_texts()] == ["ours", "supervised ridge"]
+    assert len(weak.containers) == 1
