@@ -1,6 +1,17 @@
 """Rules for the whole test run."""
 
 import os
+import sys
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """No test finds a figure that another one left open."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_sessionfinish(session):
