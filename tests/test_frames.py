@@ -31,6 +31,7 @@ def image(html):
 
 
 def test_frames_labels_and_alt_texts():
+    before = plt.get_fignums()
     box = frames.show(draw, [2, 3, 4], "points", ["two", "three", "<four>"], lambda n: f'a line of "{n}"', start=1)
     controls, picture, readout = parts(box)
     assert len({image(child.value) for child in picture.children}) == 3
@@ -39,7 +40,7 @@ def test_frames_labels_and_alt_texts():
     slider = controls[ipywidgets.IntSlider]
     assert (slider.min, slider.max, slider.value, slider.description) == (0, 2, 1, "points")
     assert picture.selected_index == readout.selected_index == 1
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
 
 
 @pytest.mark.parametrize("play", [True, False])
@@ -92,8 +93,9 @@ def test_errors(values, options, message):
 
 
 def test_figures_of_different_size_are_refused():
+    before = plt.get_fignums()
     with pytest.raises(
         ValueError, match=r"frame 1: expected \(200, 100\) pixels as in frame 0, found \(300, 100\)"
     ):
         frames.show(lambda width: plt.figure(figsize=(width, 1)), [2, 3])
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
