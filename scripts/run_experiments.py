@@ -13,6 +13,8 @@ import argparse
 import json
 import os
 import platform
+import shutil
+import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -25,6 +27,16 @@ from ordering.experiments import FRACTIONS, METHODS, Protocol, save_clips, setti
 from ordering.synthetic import PRESETS, make_preset
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pandas")
+
+
+def commit(work):
+    """The commit of the code that started the sweep, if there is one."""
+    file = work / "commit.txt"
+    if not file.exists():
+        git = ["git", "-C", Path(__file__).parent, "rev-parse", "--short", "HEAD"]
+        found = subprocess.run(git, capture_output=True, text=True) if shutil.which("git") else None
+        file.write_text(found.stdout.strip() if found and not found.returncode else "unknown")
+    return file.read_text().strip()
 
 
 def provenance(args, protocol, found, wanted):
@@ -44,6 +56,7 @@ def provenance(args, protocol, found, wanted):
         "cpu_hours": round(once["cpu_seconds"].sum() / 3600, 3),
         "largest_worker_memory_mb": round(float(found["peak_memory_mb"].max())),
         "machine": {"cores": os.cpu_count(), "memory_gb": round(memory / 2**30), "processor": platform.machine()},
+        "commit": commit(args.work),
         "versions": {"python": platform.python_version(), "ordering": ordering.__version__,
                      **{name: version(name) for name in PACKAGES}},
         "day": time.strftime("%Y-%m-%d"),
@@ -63,8 +76,9 @@ def main():
     parser.add_argument("--n-jobs", type=int, default=os.cpu_count())
     parser.add_argument("--collect", action="store_true")
     args = parser.parse_args()
-    work = args.work or args.out.with_suffix(".parts")
+    work = args.work = args.work or args.out.with_suffix(".parts")
     work.mkdir(parents=True, exist_ok=True)
+    commit(work)
     protocol = Protocol(size=args.size, seed=args.seed, val_share=0.1 if args.size == "paper" else 0.2)
     wanted = settings(args.methods, range(args.splits), args.kinds, FRACTIONS)
     if args.collect:
