@@ -36,7 +36,7 @@ class Book:
     output: str
     html: Path
 
-    @cache
+    @cache  # noqa: B019 (one book a run)
     def soup(self, page):
         """The parsed HTML of a page."""
         return BeautifulSoup((self.html / f"{page}.html").read_text(encoding="utf8"), "html.parser")
