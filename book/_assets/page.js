@@ -25,8 +25,6 @@ function nameControls() {
     const found = icon && icon.className.match(/fa-(\w+)/);
     setAttribute(button, "aria-label", found && ICON_NAMES[found[1]]);
   }
-  // What unfolds is called by its own text, not "Toggle hidden content".
-  for (const summary of document.querySelectorAll("summary[aria-label]")) summary.removeAttribute("aria-label");
   // The button for the colours is called "Color mode"; its icon need not say "Light" or "Dark" too.
   for (const title of document.querySelectorAll(".theme-switch > title")) {
     title.parentElement.removeAttribute("aria-labelledby");
