@@ -91,7 +91,8 @@ def findings(table, task):
     """Each finding of the paper's section 5 ("labelling") or 6 ("classification"), and what the table says.
 
     A comparison holds where the paired difference over the splits is above two standard errors, fails where it is
-    below minus two, and is undecided between. A claim about all fractions holds if it does at each of them.
+    below minus two, and is undecided between. A claim about all fractions holds if it does at each of them. One
+    about a method that the table does not hold is "not run".
 
     Parameters
     ----------
@@ -153,6 +154,8 @@ def _classification(table):
 
 def _compare(table, finding, first, second, score="iod", fractions=(0.0,), second_fraction=None, note=None):
     """One row: the paired difference at each fraction, and the verdict over all of them."""
+    if not {first, second} <= set(table["method"]):
+        return finding, "not run", ""
     others = np.broadcast_to(np.nan if second_fraction is None else second_fraction, len(fractions))
     found = [paired(table, first, second, score, f, None if np.isnan(g) else g)
              for f, g in zip(fractions, others, strict=True)]

@@ -57,3 +57,10 @@ def test_each_finding_has_its_verdict():
     classification = findings(make(LEVELS), "classification").set_index("finding")
     assert classification.loc["without labels, ours above at-least-one", "here"] == "yes"
     assert len(classification) == 7
+
+
+def test_methods_that_were_not_run_are_named():
+    table = make({name: level for name, level in LEVELS.items() if name != "ours-extra-loss"})
+    found = findings(table, "labelling").set_index("finding")["here"]
+    assert found["with labels, ours (extra loss) above at-least-one"] == "not run"
+    assert (found == "not run").sum() == 3
