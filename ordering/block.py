@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from ordering._compile import compiled
+from ordering.projection import minimise_exactly
 
 INNER_STEPS = 200
 INNER_ACCURACY = 0.1  # a clip stops at this share of the average gap of a clip
@@ -78,10 +79,10 @@ def _balanced(clips, lengths, n_parts):
     return np.split(clips, ends)
 
 
-@compiled
+@compiled(error_model="numpy")
 def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, offsets, flat_states, state_offsets,
                  n_steps, tol, D):  # pragma: no cover
-    """Write V - Z of the clips `part` into D."""
+    """Write V - Z of the clips `part` into D; where Frank-Wolfe steps do not do, by the exact method."""
     for i in part:
         first, T = offsets[i], offsets[i + 1] - offsets[i]
         classes = np.unique(flat_states[state_offsets[i]:state_offsets[i + 1]])
@@ -95,15 +96,20 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
                 V[t, c] = Z[row, a]
                 gradient[t, c] = (G[row, a] + beta * (G[row, a] - G_before[row, a])
                                   - beta * bound[t, c] * (Z[row, a] - Z_before[row, a]))
-        _minimise(V, gradient, bound, states, classes, known[first:first + T], n_steps, tol)
+        fixed = known[first:first + T]
+        start, slope = V.copy(), gradient.copy()
+        if not _minimise(V, gradient, bound, states, classes, fixed, n_steps, tol) and np.all(fixed < 0):
+            if minimise_exactly(start, slope, bound, states, tol) < np.inf:
+                V[:] = start
         for t in range(T):
             for c, a in enumerate(classes):
                 D[first + t, a] = V[t, c] - Z[first + t, a]
 
 
-@compiled
+@compiled(error_model="numpy")
 def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # pragma: no cover
-    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns; V in place."""
+    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; whether the
+    gap came down to `tol`."""
     T, S = len(V), len(states)
     stay, P, labels = np.empty((T, S), np.bool_), np.empty(S + 1), np.empty(T, np.int64)
     for _ in range(n_steps):
@@ -129,10 +135,11 @@ def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # prag
                 gap += gradient[t, c] * V[t, c]
                 curvature += bound[t, c] * move * move
         if gap <= tol or curvature <= 0:
-            return
+            return True
         step = min(1.0, gap / curvature)
         for t in range(T):
             for c in range(V.shape[1]):
                 move = step * ((c == labels[t]) - V[t, c])
                 V[t, c] += move
                 gradient[t, c] += bound[t, c] * move
+    return False
