@@ -40,7 +40,7 @@ class BlockDirection:
         if self.beta > 0 and np.vdot(gradient, D) >= 0:
             self.restart()
             D = self._move(Z, gradient, gap)
-        if not np.any(D):  # every clip is solved to its share: go to the vertex
+        if np.vdot(gradient, D) >= 0:  # every clip is solved to its share: go to the vertex
             self.restart()
             return S - Z
         self._update_momentum(Z, gradient, D)
@@ -99,7 +99,7 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
         fixed = known[first:first + T]
         start, slope = V.copy(), gradient.copy()
         if not _minimise(V, gradient, bound, states, classes, fixed, n_steps, tol) and np.all(fixed < 0):
-            if minimise_exactly(start, slope, bound, states, tol) < np.inf:
+            if minimise_exactly(start, slope, bound, states, 0.01 * tol) < np.inf:
                 V[:] = start
         for t in range(T):
             for c, a in enumerate(classes):
@@ -108,8 +108,8 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
 
 @compiled(error_model="numpy")
 def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # pragma: no cover
-    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; whether the
-    gap came down to `tol`."""
+    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; whether
+    the gap came down to `tol`."""
     T, S = len(V), len(states)
     stay, P, labels = np.empty((T, S), np.bool_), np.empty(S + 1), np.empty(T, np.int64)
     for _ in range(n_steps):

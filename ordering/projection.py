@@ -1,8 +1,8 @@
 """The exact block step of one clip: a separable quadratic over its hull, by an interior-point method.
 
-The hull of a clip's paths is the order polytope of a grid. With S states, T intervals, u_tk the probability that
-the state at interval t is at least k, and x_kj = u_(k+j)k, it is 0 <= x <= 1, x growing along j = 0..T-S-1 and
-falling along k = 1..S-1; every other u is fixed. A Newton step solves a banded system of half-width S, so an
+The hull of a clip's paths is the order polytope of a grid. With S states, T intervals, u_tk the probability
+that the state at interval t is at least k, and x_kj = u_(k+j)k, it is 0 <= x <= 1, x growing along j = 0..T-S-1
+and falling along k = 1..S-1; every other u is fixed. A Newton step solves a banded system of half-width S, so an
 iteration costs O(T S^3). Explained in ``book/06-polytope.ipynb`` (the polytope) and ``book/16-fast-and-large.ipynb``.
 """
 
@@ -66,7 +66,8 @@ def minimise_exactly(V, gradient, bound, states, tol, n_iter=60):  # pragma: no 
             target = 0.0 if predictor else reduction * mu
             step = min(_longest(along, z_along, ds_along, target), _longest(across, z_across, ds_across, target))
             if predictor:
-                left = (_after(along, z_along, ds_along, 0.0, step) + _after(across, z_across, ds_across, 0.0, step))
+                left = _after(along, z_along, ds_along, 0.0, step)
+                left += _after(across, z_across, ds_across, 0.0, step)
                 reduction = (left / total) ** 3
         step = min(1.0, 0.99 * step)
         _advance(z_along, along, ds_along, reduction * mu, step)
