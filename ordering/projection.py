@@ -2,8 +2,9 @@
 
 The hull of a clip's paths is the order polytope of a grid. With S states, T intervals, u_tk the probability
 that the state at interval t is at least k, and x_kj = u_(k+j)k, it is 0 <= x <= 1, x growing along j = 0..T-S-1
-and falling along k = 1..S-1; every other u is fixed. A Newton step solves a banded system of half-width S, so an
-iteration costs O(T S^3). Explained in ``book/06-polytope.ipynb`` (the polytope) and ``book/16-fast-and-large.ipynb``.
+and falling along k = 1..S-1; every other u is fixed. A Newton step solves a banded system of half-width S, so
+an iteration costs O(T S^2). The polytope is explained in ``book/06-polytope.ipynb``, its use in
+``book/16-fast-and-large.ipynb``.
 """
 
 import numpy as np
