@@ -7,9 +7,9 @@ seconds of the Gram matrix, the factorisation and a fixed number of passes (10 o
 solver), and the peak memory beyond the features. The exponents are slopes of least-squares lines through the
 logarithms. The last rows read the features from disk (np.memmap).
 
-Every run is a process of its own, on one thread. In memory: peak resident memory (VmHWM) less what was resident with the features
-loaded. From disk: the highest anonymous resident memory (RssAnon, sampled every 5 ms), all of the process counted;
-pages of the file, which the system takes back at will, are not in it.
+Every run is a process of its own, on one thread. In memory: peak resident memory (VmHWM) less what was resident
+with the features loaded. From disk: the highest anonymous resident memory (RssAnon, sampled every 5 ms), all of the
+process counted; pages of the file, which the system takes back at will, are not in it.
 """
 
 import json
