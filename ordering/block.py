@@ -11,6 +11,7 @@ from ordering._compile import compiled
 from ordering.projection import minimise_exactly
 
 INNER_STEPS = 200
+EXACT_ABOVE = 10  # times that share: what Frank-Wolfe steps may leave
 INNER_ACCURACY = 0.1  # a clip stops at this share of the average gap of a clip
 
 
@@ -98,7 +99,8 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
                                   - beta * bound[t, c] * (Z[row, a] - Z_before[row, a]))
         fixed = known[first:first + T]
         start, slope = V.copy(), gradient.copy()
-        if not _minimise(V, gradient, bound, states, classes, fixed, n_steps, tol) and np.all(fixed < 0):
+        rest = _minimise(V, gradient, bound, states, classes, fixed, n_steps, tol)
+        if rest > EXACT_ABOVE * tol and np.all(fixed < 0):
             if minimise_exactly(start, slope, bound, states, 0.01 * tol) < np.inf:
                 V[:] = start
         for t in range(T):
@@ -108,10 +110,11 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
 
 @compiled(error_model="numpy")
 def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # pragma: no cover
-    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; whether
-    the gap came down to `tol`."""
+    """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; the
+    last gap."""
     T, S = len(V), len(states)
     stay, P, labels = np.empty((T, S), np.bool_), np.empty(S + 1), np.empty(T, np.int64)
+    gap = 0.0
     for _ in range(n_steps):
         P[:] = np.inf
         P[0] = 0.0
@@ -135,11 +138,11 @@ def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # prag
                 gap += gradient[t, c] * V[t, c]
                 curvature += bound[t, c] * move * move
         if gap <= tol or curvature <= 0:
-            return True
+            break
         step = min(1.0, gap / curvature)
         for t in range(T):
             for c in range(V.shape[1]):
                 move = step * ((c == labels[t]) - V[t, c])
                 V[t, c] += move
                 gradient[t, c] += bound[t, c] * move
-    return False
+    return gap
