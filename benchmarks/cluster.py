@@ -73,9 +73,9 @@ def main():
             call = json.dumps([folder, n_intervals])
             for threads in (1, 2):
                 seconds = common.in_own_process(Path(__file__), "--child", call, threads=threads)
-                rows.append({"what": f"one process, {threads} threads", "intervals": n_intervals, "parts": 1,
-                             "seconds_a_pass": seconds})
-            rows.append({"what": "cluster, 2 x 1 threads", "intervals": n_intervals, "parts": N_PARTS,
+                rows.append({"what": f"one process, {threads} thread{'s' * (threads > 1)}",
+                             "intervals": n_intervals, "parts": 1, "seconds_a_pass": seconds})
+            rows.append({"what": "cluster, 2 x 1 thread", "intervals": n_intervals, "parts": N_PARTS,
                          "seconds_a_pass": on_cluster(client, folder, n_intervals, N_PARTS)})
             Path(f"{folder}/{n_intervals}.npy").unlink()
     sent = 2 * N_FEATURES * (N_ACTIONS + 1) * 8 / 1024

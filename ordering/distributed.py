@@ -281,7 +281,7 @@ def _advance(clips, known, state, now):
         inner = BlockDirection(bound, clips, known)
         inner.beta, inner.Z_before, inner.G_before = now.beta, Z_before, G_before
         move = inner._move(Z, G, gap)
-        D = move if np.any(move) else D
+        D = move if np.vdot(G, move) < 0 else D
     return (Z, D, G), _sums(clips, D, -np.vdot(G, D), gap, np.vdot(Z - Z_before, D))
 
 
