@@ -105,6 +105,7 @@ def store(folder, preset):
 def main():
     options = common.arguments(
         __doc__, ("preset", "paper", "quick, book or paper"), ("repeats", 3, "runs of each method"),
+        ("threads", 0, "of BLAS and of the block solver; 0: as many as there are cores"),
         ("grid", False, "measure the grid of settings instead"), ("child", "", "for the script itself"))
     if options.child:
         folder, method, tol = json.loads(options.child)
@@ -113,7 +114,8 @@ def main():
         size, shape = store(folder, options.preset)
 
         def measure(method, tol=0.0):
-            return common.in_own_process(Path(__file__), "--child", json.dumps([folder, method, tol]))
+            call = json.dumps([folder, method, tol])
+            return common.in_own_process(Path(__file__), "--child", call, threads=options.threads)
 
         tol = measure("released schedule")["gap"]
         methods = ["grid"] if options.grid else ["released schedule", "batch", "block"]
