@@ -160,11 +160,10 @@ def _solve(cost, clips, known=None):
     known = np.empty(0, np.int64) if known is None else np.ascontiguousarray(known, dtype=np.int64)
     if len(clips) == 0:
         return labels, path
-    values = cost.reshape(-1)
-    if not _all_finite(values):
-        raise ValueError(_not_finite_message(cost, clips))
-    if _largest(values) > 1e307 / clips.lengths.max():  # sums could overflow: scaling changes no comparison
-        cost = np.ldexp(cost, -int(N).bit_length() - 4)
+    if not _absolute_sum(cost.reshape(-1)) < 1e300:
+        if not np.isfinite(cost).all():
+            raise ValueError(_not_finite_message(cost, clips))
+        cost = np.ldexp(cost, -int(N).bit_length() - 4)  # sums could overflow: scaling changes no comparison
     fault = _kernel(cost, known, clips.offsets, clips.flat_states, clips.state_offsets, labels, path)
     if fault is None:
         return labels, path
@@ -180,19 +179,12 @@ def _not_finite_message(cost, clips):
 
 
 @compiled(fastmath={"reassoc"})
-def _all_finite(values):  # pragma: no cover
+def _absolute_sum(values):  # pragma: no cover
+    """One scan that tells NaN, infinite and very large costs: the sum is then not small."""
     total = 0.0
     for i in range(values.size):
-        total += values[i] * 0.0  # NaN as soon as one is NaN or infinite
-    return total == 0.0
-
-
-@compiled(fastmath=True)
-def _largest(values):  # pragma: no cover
-    largest = 0.0
-    for i in range(values.size):
-        largest = max(largest, abs(values[i]))
-    return largest
+        total += abs(values[i])
+    return total
 
 
 @compiled
