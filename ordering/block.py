@@ -11,7 +11,7 @@ from ordering._compile import compiled
 from ordering.projection import minimise_exactly
 
 INNER_STEPS = 200
-EXACT_ABOVE = 10  # times that share: what Frank-Wolfe steps may leave
+EXACT_ABOVE = 3  # times that share: what Frank-Wolfe steps may leave
 INNER_ACCURACY = 0.1  # a clip stops at this share of the average gap of a clip
 
 
