@@ -190,14 +190,15 @@ def centred_gram(X, weight):
         total += X[rows].T @ weight[rows] if sparse else weight[rows] @ X[rows]
     mean = total / weight.sum()
     origin = np.zeros_like(mean, X.dtype) if sparse else mean.astype(X.dtype)
-    gram, rest = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
+    rest = mean - origin  # what the origin's rounding leaves of the mean
+    gram = np.zeros((X.shape[1], X.shape[1]))
     for rows in row_blocks(X.shape[0]):
         root = np.sqrt(weight[rows, None]).astype(X.dtype)
-        block = X[rows].multiply(root).tocsr() if sparse else (X[rows] - origin) * root
+        block = X[rows].multiply(root).tocsr() if sparse else X[rows] - origin
+        if not sparse:
+            block *= root
         product = block.T @ block
         gram += product.toarray() if sparse else product
-        rest += block.T @ root[:, 0].astype(np.float64)
-    rest /= weight.sum()
     gram -= weight.sum() * np.outer(rest, rest)
     spread = np.sqrt(np.maximum(np.diag(gram), 0) / weight.sum())
     if sparse or not np.any(np.abs(mean) > 10 * spread):
