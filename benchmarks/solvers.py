@@ -1,6 +1,7 @@
-"""Duality gap against seconds: the released schedule, our batch solver, our block solver; a grid of settings.
+"""Duality gap against seconds: the released schedule, batch, block and pairwise steps; sizes; a grid of settings.
 
     python benchmarks/solvers.py
+    python benchmarks/solvers.py --sizes
     python benchmarks/solvers.py --grid
 
 All start from the same Z0, with the released code's lambda and kappa, on the same float32 features. The released
@@ -14,6 +15,10 @@ them in benchmarks-curves.csv, up to rounding.
 Memory: peak resident memory (VmHWM) during the method, less what was resident before it, when the features
 were already loaded: what a method needs beyond the caller's own features.
 
+Pairwise: the block solver with pairwise steps inside the clips (`pairwise.py`), compiled as well.
+
+--sizes: the same methods on the data of `growth.py`, 512 features, from 10,000 to 1,000,000 intervals.
+
 --grid: 18 settings (six kappa, three lambda), each by the block solver from where the one before it ended (the
 first from Z0) to the gap the schedule had at the released setting, on one Gram matrix; total seconds with the
 factorisations.
@@ -26,7 +31,9 @@ import time
 from pathlib import Path
 
 import common
+import growth
 import numpy as np
+from pairwise import pairwise_frank_wolfe
 from released_schedule import released_schedule
 from tqdm import tqdm
 
@@ -56,7 +63,8 @@ def run(method, clips, Z0, tol):
         return {"gap": gap, "passes": 200, "seconds": seconds, "gaps": [None] * 199 + [gap], "times": times}
     objective = RidgeObjective(clips.features, LAM, kappa(clips))
     prepared = time.perf_counter() - start
-    solve, n_iter = {"batch": (frank_wolfe, 400), "block": (block_frank_wolfe, 100)}[method]
+    solve, n_iter = {"batch": (frank_wolfe, 400), "block": (block_frank_wolfe, 100),
+                     "pairwise": (pairwise_frank_wolfe, 100)}[method]
     solution = solve(objective, clips, Z0, n_iter=n_iter, tol=tol)
     return {"gap": solution.duality_gap[-1], "passes": len(solution.step),
             "seconds": time.perf_counter() - start, "gaps": solution.duality_gap.tolist(),
@@ -74,7 +82,8 @@ def grid(clips, Z0, tol):
             solution = block_frank_wolfe(setting, clips, Z, n_iter=200, tol=tol)
             Z = solution.Z
             reached, passes = reached + solution.converged, passes + len(solution.step)
-    return {"gap": tol, "passes": passes, "seconds": time.perf_counter() - start, "reached": reached}
+    return {"gap": tol, "passes": passes, "seconds": time.perf_counter() - start,
+            "settings": len(GRID_LAM) * len(GRID_KAPPA_N), "reached": reached}
 
 
 def child(folder, method, tol):
@@ -93,59 +102,69 @@ def child(folder, method, tol):
     print(json.dumps(result))
 
 
-def store(folder, preset):
-    """Draw the clips once, for all processes; the size of the features in MB."""
-    clips = make_preset(preset)
-    np.save(f"{folder}/features.npy", clips.features)
+def store(folder, what):
+    """Draw the clips of a preset, or that many intervals, once for all processes; the shape of the features."""
+    if isinstance(what, str):
+        clips = make_preset(what)
+        np.save(f"{folder}/features.npy", clips.features)
+    else:
+        lengths, transcripts = growth.draw(what, f"{folder}/features.npy")
+        clips = Clips(np.load(f"{folder}/features.npy", mmap_mode="r"), lengths, transcripts, growth.N_ACTIONS)
     np.save(f"{folder}/Z0.npy", random_vertices(clips))
     ends = np.cumsum([len(t) for t in clips.transcripts])[:-1]
     np.savez(f"{folder}/clips.npz", lengths=clips.lengths, n_actions=clips.n_actions, ends=ends,
              transcripts=np.concatenate(clips.transcripts))
-    return clips.features.nbytes / 2**20, clips.features.shape
+    return clips.features.shape
+
+
+def measure(what, methods, options):
+    """Rows of the table and of the curves for one data set: medians of runs in which the methods take turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        N, d = store(folder, what)
+
+        def one(method, tol=0.0):
+            call = json.dumps([folder, method, tol])
+            return common.in_own_process(Path(__file__), "--child", call, threads=options.threads)
+
+        tol = one("released schedule")["gap"]
+        runs = {method: [] for method in methods}
+        for _ in tqdm(range(options.repeats), f"{N} intervals, rounds of all methods"):
+            for method in methods:
+                runs[method].append(one(method, tol))
+    origin, rows, curves = {"intervals": N, "features": d, "features_MB": N * d * 4 / 2**20}, [], []
+    for method in methods:
+        row = {key: statistics.median(run[key] for run in runs[method])
+               for key in ("gap", "passes", "seconds", "settings", "reached", "peak_MB") if key in runs[method][0]}
+        row["peak_over_features"] = row["peak_MB"] / origin["features_MB"]
+        row["times_faster"] = rows[0]["seconds"] / row["seconds"] if rows else 1.0
+        rows.append({"method": method, **origin, **row})
+        if "times" in runs[method][0]:
+            middle = sorted(runs[method], key=lambda run: run["seconds"])[options.repeats // 2]
+            curves += [{"method": method, **origin, "pass": p + 1, "seconds": seconds, "gap": gap}
+                       for p, (seconds, gap) in enumerate(zip(middle["times"], middle["gaps"], strict=True))
+                       if p < 20 or (p + 1) % 5 == 0 or p + 1 == len(middle["gaps"])]
+    return rows, curves
 
 
 def main():
     options = common.arguments(
         __doc__, ("preset", "paper", "quick, book or paper"), ("repeats", 3, "runs of each method"),
         ("threads", 0, "of BLAS and of the block solver; 0: as many as there are cores"),
+        ("sizes", False, "measure on growing data instead"), ("most", 1_000_000, "intervals to go to then"),
         ("grid", False, "measure the grid of settings instead"), ("child", "", "for the script itself"))
     if options.child:
         folder, method, tol = json.loads(options.child)
         return child(folder, method, tol)
-    with tempfile.TemporaryDirectory() as folder:
-        size, shape = store(folder, options.preset)
-
-        def measure(method, tol=0.0):
-            call = json.dumps([folder, method, tol])
-            return common.in_own_process(Path(__file__), "--child", call, threads=options.threads)
-
-        tol = measure("released schedule")["gap"]
-        methods = ["grid"] if options.grid else ["released schedule", "batch", "block"]
-        runs = {method: [] for method in methods}
-        for _ in tqdm(range(options.repeats), "rounds of all methods"):
-            for method in methods:
-                runs[method].append(measure(method, tol))
-
-    def median(method, key):
-        return statistics.median(result[key] for result in runs[method])
-
-    rows = [{"method": method, **{key: median(method, key) for key in ("gap", "passes", "seconds", "peak_MB")}}
-            for method in methods]
-    origin = {"intervals": shape[0], "features": shape[1], "features_MB": round(size, 1), "runs": options.repeats}
-    for row in rows:
-        row["peak_over_features"] = row["peak_MB"] / size
-        if options.grid:
-            row["settings"], row["reached"] = len(GRID_LAM) * len(GRID_KAPPA_N), median("grid", "reached")
-        else:
-            row["times_faster"] = rows[0]["seconds"] / row["seconds"]
-    common.report("grid" if options.grid else "solvers", rows, options, **origin)
-    if not options.grid:
-        curves = []
-        for method in methods:
-            middle = sorted(runs[method], key=lambda result: result["seconds"])[options.repeats // 2]
-            for p, (seconds, gap) in enumerate(zip(middle["times"], middle["gaps"], strict=True)):
-                curves.append({"method": method, "pass": p + 1, "seconds": seconds, "gap": gap})
-        common.report("curves", curves, options, quiet=True, **origin)
+    methods = ["grid"] if options.grid else ["released schedule", "batch", "pairwise", "block"]
+    sizes = [n for n in (10_000, 100_000, 1_000_000) if n <= options.most]
+    rows, curves = [], []
+    for what in sizes if options.sizes else [options.preset]:
+        more_rows, more_curves = measure(what, methods, options)
+        rows, curves = rows + more_rows, curves + more_curves
+    common.report("grid" if options.grid else "sizes" if options.sizes else "solvers", rows, options)
+    if curves:
+        name = "sizes-curves" if options.sizes else "curves"
+        common.report(name, curves, options, quiet=True)
 
 
 if __name__ == "__main__":
