@@ -89,14 +89,14 @@ def _minimise(V, start, gradient, bound, states, n_steps, tol):
         curvature = 0.0
         for t in range(T):
             for c in range(V.shape[1]):
-                move = (c == labels[t]) - (start[t, c] if worst == 0 else float(paths[worst, t] == c))
+                move = (c == labels[t]) - (start[t, c] if worst == 0 else 1.0 * (paths[worst, t] == c))
                 curvature += bound[t, c] * move * move
         if curvature <= 0:
             return
         step = min(weight[worst], (worst_value - at_S) / curvature)
         for t in range(T):
             for c in range(V.shape[1]):
-                move = step * ((c == labels[t]) - (start[t, c] if worst == 0 else float(paths[worst, t] == c)))
+                move = step * ((c == labels[t]) - (start[t, c] if worst == 0 else 1.0 * (paths[worst, t] == c)))
                 V[t, c] += move
                 gradient[t, c] += bound[t, c] * move
         if found < 0:

@@ -10,6 +10,7 @@ from scipy.linalg.lapack import dtrtri
 from ordering.clips import as_features, not_finite
 
 _BLOCK = 8192
+_SPARSE_GRAM = 0.02  # share of non-zero entries up to which a sparse Gram matrix is the faster one
 
 
 class RidgeObjective:
@@ -186,6 +187,7 @@ def centred_gram(X, weight):
     Products of a block run in the dtype of X, on rows near 0; sums are float64.
     """
     total, sparse = np.zeros(X.shape[1]), sp.issparse(X)
+    densify = sparse and X.nnz > _SPARSE_GRAM * np.prod(X.shape, dtype=float)
     for rows in row_blocks(X.shape[0]):
         total += X[rows].T @ weight[rows] if sparse else weight[rows] @ X[rows]
     mean = total / weight.sum()
@@ -194,11 +196,13 @@ def centred_gram(X, weight):
     gram = np.zeros((X.shape[1], X.shape[1]))
     for rows in row_blocks(X.shape[0]):
         root = np.sqrt(weight[rows, None]).astype(X.dtype)
-        block = X[rows].multiply(root).tocsr() if sparse else X[rows] - origin
-        if not sparse:
+        if sparse and not densify:
+            block = X[rows].multiply(root).tocsr()
+            gram += (block.T @ block).toarray()
+        else:
+            block = X[rows].toarray() if sparse else X[rows] - origin
             block *= root
-        product = block.T @ block
-        gram += product.toarray() if sparse else product
+            gram += block.T @ block
     gram -= weight.sum() * np.outer(rest, rest)
     spread = np.sqrt(np.maximum(np.diag(gram), 0) / weight.sum())
     if sparse or not np.any(np.abs(mean) > 10 * spread):
