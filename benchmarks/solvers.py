@@ -17,7 +17,8 @@ were already loaded: what a method needs beyond the caller's own features.
 
 Pairwise: the block solver with pairwise steps inside the clips (`pairwise.py`), compiled as well.
 
---sizes: the same methods on the data of `growth.py`, 512 features, from 10,000 to 1,000,000 intervals.
+--sizes: the same methods on the data of `growth.py`, 512 features, from 10,000 to 1,000,000 intervals
+(the last once, not three times).
 
 --grid: 18 settings (six kappa, three lambda), each by the block solver from where the one before it ended (the
 first from Z0) to the gap the schedule had at the released setting, on one Gram matrix; total seconds with the
@@ -127,11 +128,12 @@ def measure(what, methods, options):
             return common.in_own_process(Path(__file__), "--child", call, threads=options.threads)
 
         tol = one("released schedule")["gap"]
-        runs = {method: [] for method in methods}
-        for _ in tqdm(range(options.repeats), f"{N} intervals, rounds of all methods"):
+        runs, n_runs = {method: [] for method in methods}, options.repeats if N < 500_000 else 1
+        for _ in tqdm(range(n_runs), f"{N} intervals, rounds of all methods"):
             for method in methods:
                 runs[method].append(one(method, tol))
-    origin, rows, curves = {"intervals": N, "features": d, "features_MB": N * d * 4 / 2**20}, [], []
+    origin = {"intervals": N, "features": d, "features_MB": N * d * 4 / 2**20, "runs": n_runs}
+    rows, curves = [], []
     for method in methods:
         row = {key: statistics.median(run[key] for run in runs[method])
                for key in ("gap", "passes", "seconds", "settings", "reached", "peak_MB") if key in runs[method][0]}
@@ -139,7 +141,7 @@ def measure(what, methods, options):
         row["times_faster"] = rows[0]["seconds"] / row["seconds"] if rows else 1.0
         rows.append({"method": method, **origin, **row})
         if "times" in runs[method][0]:
-            middle = sorted(runs[method], key=lambda run: run["seconds"])[options.repeats // 2]
+            middle = sorted(runs[method], key=lambda run: run["seconds"])[n_runs // 2]
             curves += [{"method": method, **origin, "pass": p + 1, "seconds": seconds, "gap": gap}
                        for p, (seconds, gap) in enumerate(zip(middle["times"], middle["gaps"], strict=True))
                        if p < 20 or (p + 1) % 5 == 0 or p + 1 == len(middle["gaps"])]
