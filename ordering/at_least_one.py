@@ -35,7 +35,7 @@ class AtLeastOneOracle:
 
     Notes
     -----
-    The set of Bojanowski et al. (ICCV 2013) as the paper's section 5 adapts it. Row t would rather take its
+    The set of Bojanowski et al. (ICCV 2013) as the paper's section 6 adapts it. Row t would rather take its
     cheapest label; giving it to action a instead costs the regret C_ta - min_b C_tb >= 0. So the missing
     actions are assigned to distinct rows at the least total regret, a rectangular assignment problem, whose
     constraints are totally unimodular. Where the best rows of a clip's actions differ, they are the

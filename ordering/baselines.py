@@ -143,7 +143,7 @@ def supervised(clips, supervised, lam=3.16e-4, background_bias=0.0, return_detai
 
     Notes
     -----
-    "Supervised square loss" (SL) of the paper's section 5. Transcripts are used at rounding only.
+    "Supervised square loss" (SL) of the paper's section 6. Transcripts are used at rounding only.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def at_least_one(
 
     Notes
     -----
-    Bojanowski et al., ICCV 2013, as adapted in section 5 of the paper. The oracle is `AtLeastOneOracle`.
+    Bojanowski et al., ICCV 2013, as adapted in section 6 of the paper. The oracle is `AtLeastOneOracle`.
 
     Examples
     --------

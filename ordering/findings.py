@@ -88,7 +88,7 @@ def crossing(table, supervised="supervised", ours="ours", score="iod"):
 
 
 def findings(table, task):
-    """Each finding of the paper's section 5 ("labelling") or 6 ("classification"), and what the table says.
+    """Each finding of the paper's section 6 ("labelling") or 7 ("classification"), and what the table says.
 
     A comparison holds where the paired difference over the splits is above two standard errors, fails where it is
     below minus two, and is undecided between. A claim about all fractions holds if it does at each of them. One

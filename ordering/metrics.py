@@ -80,7 +80,7 @@ def interval_scores(true, predicted, lengths, background, match="ordered", norma
 
     Notes
     -----
-    Intersection over prediction is the measure of section 5 of the paper. One predicted interval inside each
+    Intersection over prediction is the measure of section 6 of the paper. One predicted interval inside each
     action scores 1, so read it beside IoU, accuracy and action recall (`summary`). Explained in
     ``book/10-measuring.ipynb``.
 

@@ -131,7 +131,7 @@ class NormalizedCut:
 
     Notes
     -----
-    Section 5 of the paper. B is positive semidefinite and D^{1/2} 1 spans its null space on each connected
+    Section 6 of the paper. B is positive semidefinite and D^{1/2} 1 spans its null space on each connected
     part. On 0/1 assignments g is not Shi and Malik's Ncut, whose columns are scaled. Explained in
     ``book/11-baselines.ipynb``.
 

@@ -153,7 +153,7 @@ def make_clips(n_clips, n_features, random_state=0, **knobs):
 
     Notes
     -----
-    With the defaults the clips meet the public facts of the paper's section 4: 16 actions, 2 to 11 actions
+    With the defaults the clips meet the public facts of the paper's section 5: 16 actions, 2 to 11 actions
     a clip, 11 to 289 intervals with a mean near 84. Features are made clip by clip, so memory holds little
     more than the result. Explained in ``book/12-synthetic-data.ipynb``.
 
