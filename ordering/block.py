@@ -11,8 +11,9 @@ from ordering._compile import compiled
 from ordering.projection import minimise_exactly
 
 INNER_STEPS = 200
-EXACT_ABOVE = 3  # times that share: what Frank-Wolfe steps may leave
 INNER_ACCURACY = 0.1  # a clip stops at this share of the average gap of a clip
+EXACT_ABOVE = 3  # times that share: what Frank-Wolfe steps may leave
+EXACT_BELOW = 3e-4  # times the first gap: the gap below which the exact method pays
 
 
 class BlockDirection:
@@ -29,6 +30,7 @@ class BlockDirection:
         self.known = np.full(clips.features.shape[0], -1) if known is None else known
         self.free = np.flatnonzero(np.logical_or.reduceat(self.known < 0, clips.offsets[:-1]))
         self.parts = _balanced(self.free, clips.lengths, numba.get_num_threads())
+        self.first_gap = None
         self.restart()
 
     def restart(self):
@@ -57,12 +59,15 @@ class BlockDirection:
 
     def _move(self, Z, gradient, gap):
         D = np.zeros_like(Z)
+        if self.first_gap is None:
+            self.first_gap = gap
+        most = EXACT_ABOVE if gap < EXACT_BELOW * self.first_gap else np.inf
         clips, tol = self.clips, INNER_ACCURACY * gap / max(len(self.free), 1)
         Z_before, G_before = (Z, gradient) if self.beta == 0 else (self.Z_before, self.G_before)
 
         def solve(part):
             _solve_clips(part, Z, Z_before, gradient, G_before, self.beta, self.rows, self.columns, self.known,
-                         clips.offsets, clips.flat_states, clips.state_offsets, INNER_STEPS, tol, D)
+                         clips.offsets, clips.flat_states, clips.state_offsets, INNER_STEPS, tol, most, D)
 
         if len(self.parts) == 1:
             solve(self.parts[0])
@@ -82,8 +87,8 @@ def _balanced(clips, lengths, n_parts):
 
 @compiled(error_model="numpy")
 def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, offsets, flat_states, state_offsets,
-                 n_steps, tol, D):  # pragma: no cover
-    """Write V - Z of the clips `part` into D; where Frank-Wolfe steps do not do, by the exact method."""
+                 n_steps, tol, most, D):  # pragma: no cover
+    """Write V - Z of the clips `part` into D; where Frank-Wolfe steps leave `most` times tol, by the exact method."""
     for i in part:
         first, T = offsets[i], offsets[i + 1] - offsets[i]
         classes = np.unique(flat_states[state_offsets[i]:state_offsets[i + 1]])
@@ -100,7 +105,7 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
         fixed = known[first:first + T]
         start, slope = V.copy(), gradient.copy()
         rest = _minimise(V, gradient, bound, states, classes, fixed, n_steps, tol)
-        if rest > EXACT_ABOVE * tol and np.all(fixed < 0):
+        if rest > most * tol and np.all(fixed < 0):
             if minimise_exactly(start, slope, bound, states, 0.01 * tol) < np.inf:
                 V[:] = start
         for t in range(T):

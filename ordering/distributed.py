@@ -168,6 +168,7 @@ class _Now(NamedTuple):
     b: np.ndarray
     step: float  # the step along the last direction
     beta: float | None  # momentum of the block direction; None for plain vertices
+    first_gap: float | None  # of a part, on average
 
 
 def _descend(parts, lam, kappa, class_weight, Z0, n_iter, tol, supervised, callback, random_state, block):
@@ -189,7 +190,8 @@ def _descend(parts, lam, kappa, class_weight, Z0, n_iter, tol, supervised, callb
 
     def advance(states):
         W, b = _ridge(parts, factor, moment, count)
-        now = parts.submit(_same, _Now(2 / N, kappa, weight, W, b, step, beta if block else None))
+        first_gap = solution.duality_gap[0] / n_parts if len(solution.step) else None
+        now = parts.submit(_same, _Now(2 / N, kappa, weight, W, b, step, beta if block else None, first_gap))
         both = parts.map(_advance, parts.clips, known, states, [now] * n_parts)
         return parts.map(itemgetter(0), both), parts.reduce(_add, parts.map(itemgetter(1), both))
 
@@ -279,7 +281,7 @@ def _advance(clips, known, state, now):
     if now.beta is not None:
         bound = SimpleNamespace(curvature_bound=lambda C: (np.full(len(Z), now.scale), now.weight))
         inner = BlockDirection(bound, clips, known)
-        inner.beta, inner.Z_before, inner.G_before = now.beta, Z_before, G_before
+        inner.beta, inner.Z_before, inner.G_before, inner.first_gap = now.beta, Z_before, G_before, now.first_gap
         move = inner._move(Z, G, gap)
         D = move if np.vdot(G, move) < 0 else D
     return (Z, D, G), _sums(clips, D, -np.vdot(G, D), gap, np.vdot(Z - Z_before, D))
