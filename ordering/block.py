@@ -88,7 +88,7 @@ def _balanced(clips, lengths, n_parts):
 @compiled(error_model="numpy")
 def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, offsets, flat_states, state_offsets,
                  n_steps, tol, most, D):  # pragma: no cover
-    """Write V - Z of the clips `part` into D; where Frank-Wolfe steps leave `most` times tol, by the exact method."""
+    """Write V - Z of the clips `part` into D; by the exact method where steps leave more than `most` times tol."""
     for i in part:
         first, T = offsets[i], offsets[i + 1] - offsets[i]
         classes = np.unique(flat_states[state_offsets[i]:state_offsets[i + 1]])
