@@ -102,7 +102,8 @@ def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None,
     One pass takes one gradient. The Hessian is at most diagonal (`curvature_bound`), so a bound of the objective
     falls apart into one small problem a clip: the distance of the clip's block to a point, over its admissible
     assignments. Each is solved by up to 200 Frank-Wolfe steps that cost an oracle call on the clip alone, in the
-    columns of its own transcript, and where these do not do by an interior-point method (`ordering.projection`).
+    columns of its own transcript, and near the end, where these do not do, by an interior-point method
+    (`ordering.projection`).
     The gradient is taken at a point extrapolated from the last two iterates (Nesterov's momentum, restarted where
     it turns uphill), and the whole move ends in an exact line search on the objective itself.
 
