@@ -122,8 +122,8 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     own_figure = ax is None
     if own_figure:
         _, ax = plt.subplots(figsize=(8, 0.9 + 0.5 * len(rows)))
-    scale = 1.0 if seconds_per_interval is None else seconds_per_interval
-    ax.set_xlim(0, ends[-1] * scale)
+    scale, first = (1.0, 0.5) if seconds_per_interval is None else (seconds_per_interval, 0.0)  # interval 1 is at 1
+    ax.set_xlim(first, first + ends[-1] * scale)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     width = ax.get_window_extent().width / ax.figure.dpi * 72 * 0.85  # points; the titles need some too
 
@@ -131,7 +131,7 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     for y, labels in enumerate(rows.values()):
         for start, stop in _runs(labels, ends):
             c = int(labels[start])
-            left, block = start * scale, (stop - start) * scale
+            left, block = first + start * scale, (stop - start) * scale
             ax.add_patch(Rectangle((left, y - 0.4), block, 0.8, facecolor=colors[c], edgecolor="white"))
             if c == background_class:
                 continue
@@ -141,7 +141,7 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
                         color=_ink(colors[c]))  # fmt: skip
                 named.add(c)
     for end in ends[:-1]:
-        ax.axvline(end * scale, color="black", lw=1.5)
+        ax.axvline(first + end * scale, color="black", lw=1.5)
     if drawn - named:
         handles = [Patch(color=colors[c], label=names[c]) for c in sorted(drawn - named)]
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.5, ncols=4,

@@ -51,20 +51,20 @@ def test_timeline_draws_one_block_per_run_in_the_right_place():
     ax = plots.timeline({"a": [0, 0, 2, 1, 1], "b": [2, 0, 0, 0, 1]}, 5, ["walk", "sit", "none"], 2)
     colors = plots.action_colors(3, 2)
     assert blocks(ax) == [
-        (0, 2, colors[0]), (2, 1, colors[2]), (3, 2, colors[1]),
-        (0, 1, colors[2]), (1, 3, colors[0]), (4, 1, colors[1]),
+        (0.5, 2, colors[0]), (2.5, 1, colors[2]), (3.5, 2, colors[1]),
+        (0.5, 1, colors[2]), (1.5, 3, colors[0]), (4.5, 1, colors[1]),
     ]  # fmt: skip
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
     assert "none" not in [t.get_text() for t in ax.texts]
     assert ax.get_legend() is None
-    assert ax.get_xlabel() == "interval"
+    assert ax.get_xlabel() == "interval" and ax.get_xlim() == (0.5, 5.5)
 
 
 def test_timeline_breaks_runs_at_clip_borders_and_marks_them():
     clips = SimpleNamespace(lengths=np.array([2, 3]))
     ax = plots.timeline({"a": [0, 0, 0, 0, 1]}, clips)
-    assert [(left, width) for left, width, _ in blocks(ax)] == [(0, 2), (2, 2), (4, 1)]
-    assert [line.get_xdata()[0] for line in ax.lines] == [2]
+    assert [(left, width) for left, width, _ in blocks(ax)] == [(0.5, 2), (2.5, 2), (4.5, 1)]
+    assert [line.get_xdata()[0] for line in ax.lines] == [2.5]
     assert [t.get_text() for t in ax.texts] == ["1", "1", "2"]
 
 
