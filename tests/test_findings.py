@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_rel
 
 from ordering.experiments import FRACTIONS, METHODS
 from ordering.findings import SEMI, crossing, findings, paired
@@ -36,6 +37,15 @@ def test_common_ups_and_downs_cancel():
 def test_equal_methods_and_single_splits_are_undecided():
     assert paired(make({**LEVELS, "ncut": 0.6}, noise=1.0), "ours", "ncut").verdict == "undecided"
     assert paired(make(LEVELS, n=1), "ours", "ncut").verdict == "undecided"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_verdict_is_scipys_paired_t_test(seed):
+    one, other = np.random.default_rng(seed).normal([[0.02], [0.0]], 0.02, (2, 5))
+    rows = [{"method": m, "split": i, "fraction": 0.0, "iod": v}
+            for m, values in [("a", one), ("b", other)] for i, v in enumerate(values)]
+    p = ttest_rel(one, other).pvalue
+    assert (paired(pd.DataFrame(rows), "a", "b").verdict != "undecided") == (p < 0.05)
 
 
 @pytest.mark.parametrize("start, slope, expected", [(0.4, 0.8, 0.25), (0.7, 0.0, 0.05), (0.1, 0.1, np.nan)])
