@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ordering._compile import compiled
-from ordering.block import INNER_ACCURACY, INNER_STEPS, BlockDirection
+from ordering.block import INNER_ACCURACY, INNER_STEPS, BlockDirection, cheapest
 from ordering.solver import _descend
 
 
@@ -60,13 +60,14 @@ def _solve_clips(part, Z, G, bound, offsets, flat_states, state_offsets, n_steps
 def _minimise(V, start, gradient, bound, states, n_steps, tol):
     """Pairwise steps on a separable quadratic of one clip; V and its gradient in place. Atom 0 is the start."""
     T = len(V)
-    paths, weight, n_atoms = np.empty((n_steps + 1, T), np.int64), np.zeros(n_steps + 1), 1
+    unknown, n_atoms = np.full(T, -1), 1
+    paths, weight = np.empty((n_steps + 1, T), np.int64), np.zeros(n_steps + 1)
     weight[0] = 1.0
+    stay, P, labels = np.empty((T, len(states)), np.bool_), np.empty(len(states) + 1), np.empty(T, np.int64)
     for _ in range(n_steps):
-        labels = _cheapest(gradient, states)
-        at_V, at_S, value, worst, worst_value, found = 0.0, 0.0, 0.0, 0, -np.inf, -1
+        at_S = cheapest(gradient, states, states, unknown, stay, P, labels)
+        at_V, worst, worst_value, found = 0.0, 0, -np.inf, -1
         for t in range(T):
-            at_S += gradient[t, labels[t]]
             for c in range(V.shape[1]):
                 at_V += gradient[t, c] * V[t, c]
         if at_V - at_S <= tol:
@@ -104,23 +105,3 @@ def _minimise(V, start, gradient, bound, states, n_steps, tol):
             paths[found], weight[found] = labels, 0.0
         weight[worst] -= step
         weight[found] += step
-
-
-@compiled(error_model="numpy")
-def _cheapest(gradient, states):
-    """The linear oracle on one clip, labels as columns."""
-    T, S = len(gradient), len(states)
-    stay, P, labels = np.empty((T, S), np.bool_), np.full(S + 1, np.inf), np.empty(T, np.int64)
-    P[0] = 0.0
-    for t in range(T):
-        advance = P[S]
-        for k in range(S - 1, -1, -1):
-            here, advance = advance, P[k]
-            stay[t, k] = here < advance
-            P[k + 1] = min(here, advance) + gradient[t, states[k]]
-        P[0] = np.inf
-    k = S - 1
-    for t in range(T - 1, -1, -1):
-        labels[t] = states[k]
-        k -= not stay[t, k]
-    return labels

@@ -114,6 +114,28 @@ def _solve_clips(part, Z, Z_before, G, G_before, beta, rows, columns, known, off
 
 
 @compiled(error_model="numpy")
+def cheapest(cost, states, classes, known, stay, P, labels):  # pragma: no cover
+    """The linear oracle on one clip: its cost; `labels` in the clip's own columns; `stay`, `P` are work space."""
+    T, S = len(cost), len(states)
+    P[:] = np.inf
+    P[0] = 0.0
+    for t in range(T):
+        advance = P[S]
+        for k in range(S - 1, -1, -1):
+            here, advance = advance, P[k]
+            stay[t, k] = here < advance
+            P[k + 1] = min(here, advance) + cost[t, states[k]]
+            if known[t] >= 0 and classes[states[k]] != known[t]:
+                P[k + 1] = np.inf
+        P[0] = np.inf
+    k = S - 1
+    for t in range(T - 1, -1, -1):
+        labels[t] = states[k]
+        k -= not stay[t, k]
+    return P[S]
+
+
+@compiled(error_model="numpy")
 def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # pragma: no cover
     """Frank-Wolfe with exact steps on a separable quadratic of one clip, in its own columns, V in place; the
     last gap."""
@@ -121,22 +143,7 @@ def _minimise(V, gradient, bound, states, classes, known, n_steps, tol):  # prag
     stay, P, labels = np.empty((T, S), np.bool_), np.empty(S + 1), np.empty(T, np.int64)
     gap = 0.0
     for _ in range(n_steps):
-        P[:] = np.inf
-        P[0] = 0.0
-        for t in range(T):
-            advance = P[S]
-            for k in range(S - 1, -1, -1):
-                here, advance = advance, P[k]
-                stay[t, k] = here < advance
-                P[k + 1] = min(here, advance) + gradient[t, states[k]]
-                if known[t] >= 0 and classes[states[k]] != known[t]:
-                    P[k + 1] = np.inf
-            P[0] = np.inf
-        k = S - 1
-        for t in range(T - 1, -1, -1):
-            labels[t] = states[k]
-            k -= not stay[t, k]
-        gap, curvature = -P[S], 0.0
+        gap, curvature = -cheapest(gradient, states, classes, known, stay, P, labels), 0.0
         for t in range(T):
             for c in range(V.shape[1]):
                 move = (c == labels[t]) - V[t, c]
