@@ -1,37 +1,37 @@
-"""The linear oracle of the "at least one" set: every action of the transcript somewhere in the clip, in any order.
+"""The set without order: every action of the transcript somewhere in the clip.
 
 Explained in ``book/11-baselines.ipynb``.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from ordering._compile import compiled
-from ordering.block import BlockDirection
-from ordering.solver import _descend, check_supervised
-
-__all__ = ["AtLeastOneOracle", "minimise_at_least_one"]
+from ordering.admissible import AdmissibleSet, bounds_of_parts, check_costs
+from ordering.clips import Clips, fault_message
+from ordering.kernels.compile import compiled
 
 
-class AtLeastOneOracle:
-    """Cheapest labels under which each action of a clip's transcript appears at least once.
-
-    Called with costs (N, C) it returns labels (N,) that minimise sum_t cost[t, labels[t]], where a row may
-    take the actions of its clip's transcript and the background, and nothing else: with other labels
-    allowed, a constant assignment would be free of cost and optimal.
+class AtLeastOne(AdmissibleSet):
+    """Assignments in which each action of a clip's transcript appears at least once, in any order.
 
     Parameters
     ----------
     clips : Clips
-    known : (N,) ints, optional
-        Classes that are fixed, -1 where free. A known row shows its action to its clip. A clip known
-        throughout is returned as it is.
+    supervised : (N,) ints, optional
+        Known classes, -1 = unknown. A known row shows its action to its clip. A fully known clip is as it is.
+    others : bool
+        Whether rows may also take labels that are neither in the clip's transcript nor background, as the paper's
+        text has it. A constant assignment is then almost free of cost, and optimal.
 
     Raises
     ------
     ValueError
-        If the known rows of a clip leave too few free ones for the actions still missing; when called, if
-        costs have a wrong shape or are NaN or infinite.
+        If the known rows of a clip leave too few free ones for the actions still missing.
 
     Notes
     -----
@@ -39,63 +39,92 @@ class AtLeastOneOracle:
     cheapest label; giving it to action a instead costs the regret C_ta - min_b C_tb >= 0. So the missing
     actions are assigned to distinct rows at the least total regret, a rectangular assignment problem, whose
     constraints are totally unimodular. Where the best rows of a clip's actions differ, they are the
-    solution; only the other clips need the assignment solver. Explained in ``book/11-baselines.ipynb``.
+    solution; only the other clips need the assignment solver.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from ordering import Clips
     >>> clips = Clips(np.zeros((3, 1)), [3], [[0, 1]], n_actions=2, background=None)
-    >>> cost = np.array([[0, 9], [0, 1], [5, 7]])
-    >>> AtLeastOneOracle(clips)(cost).tolist()  # action 1 at the row that regrets it least
+    >>> AtLeastOne(clips).best(np.array([[0, 9], [0, 1], [5, 7]])).tolist()  # 1 where it is regretted least
     [0, 1, 0]
     """
 
-    def __init__(self, clips, known=None):
-        self.clips = clips
-        N = clips.features.shape[0]
-        self.known = np.full(N, -1) if known is None else np.array(known, dtype=np.int64)
-        if self.known.shape != (N,):
-            raise ValueError(f"known: {N} classes expected, got shape {self.known.shape}")
-        actions = [np.unique(t) for t in clips.transcripts]
+    def __init__(self, clips: Clips, supervised: ArrayLike | None = None, others: bool = False) -> None:
+        super().__init__(clips, supervised)
+        known = np.full(self.shape[0], -1) if self.known is None else self.known
         extra = [] if clips.background_class is None else [clips.background_class]
-        self._allowed = [np.append(a, extra).astype(np.int64) for a in actions]
-        self._missing = [self._missing_actions(i, a) for i, a in enumerate(actions)]
-        self._flat = [*_flatten(self._allowed), *_flatten(self._missing)]
+        listed = [np.unique(t) for t in clips.transcripts]
+        allowed = [np.append(a, np.setdiff1d(np.arange(self.shape[1]), a) if others else extra) for a in listed]
+        faults, missing = [], []
+        for i, actions in enumerate(listed):
+            rows = known[clips.rows(i)]
+            free = np.count_nonzero(rows < 0)
+            missing.append(actions[~np.isin(actions, rows)][:len(actions) if free else 0])
+            if 0 < free < len(missing[i]):
+                faults.append(f"{clips._name(i)}: a free row for each of the {len(missing[i])} actions that its known "
+                              f"rows do not show expected, found {free}")
+        if faults:
+            raise ValueError(fault_message(faults))
+        whole = _Listed(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets, *_flat(allowed),
+                        *_flat(missing), known)
+        self._whole, self._parts = whole, [whole.cut(*ends) for ends in bounds_of_parts(clips)]
 
-    def __call__(self, cost):
-        cost = np.ascontiguousarray(cost, dtype=np.float64)
-        if cost.shape != (len(self.known), self.clips.n_classes):
-            expected = (len(self.known), self.clips.n_classes)
-            raise ValueError(f"costs must have shape {expected}, got {cost.shape}")
-        if not np.isfinite(cost).all():
-            row, column = np.argwhere(~np.isfinite(cost))[0]
-            clip = int(np.searchsorted(self.clips.offsets, row, side="right")) - 1
-            raise ValueError(f"clip {clip}: cost {cost[row, column]} at row {row}, column {column}; must be finite")
+    def best(self, cost):
+        return self._whole.vertex(check_costs(cost, self.clips))[0]
+
+    def parts(self):
+        return self._parts
+
+
+class _Listed(NamedTuple):
+    """Consecutive clips with what they may and must show, in the columns of the classes that they may have."""
+
+    rows: slice
+    columns: np.ndarray
+    offsets: np.ndarray
+    allowed: np.ndarray  # of clip i: allowed[ends[i]:ends[i + 1]]; those to be shown come first
+    ends: np.ndarray
+    missing: np.ndarray  # of clip i: missing[missing_ends[i]:missing_ends[i + 1]]
+    missing_ends: np.ndarray
+    known: np.ndarray
+
+    def cut(self, first, last):
+        rows = slice(*self.offsets[[first, last]])
+        known, allowed = self.known[rows], self.allowed[slice(*self.ends[[first, last]])]
+        missing = self.missing[slice(*self.missing_ends[[first, last]])]
+        columns = np.unique(np.concatenate([allowed, known[known >= 0]]))
+        return _Listed(rows, columns, self.offsets[first:last + 1] - rows.start,
+                       np.searchsorted(columns, allowed), self.ends[first:last + 1] - self.ends[first],
+                       np.searchsorted(columns, missing), self.missing_ends[first:last + 1] - self.missing_ends[first],
+                       np.where(known >= 0, np.searchsorted(columns, known), -1))
+
+    def dearest(self):
+        return np.zeros(len(self.offsets) - 1)
+
+    def vertex(self, cost):
         labels = self.known.copy()
-        most = max(map(len, self._missing))
-        regret = np.full((len(labels), most), np.inf)  # known rows keep infinity: not to be assigned
-        clash = _greedy(cost, self.clips.offsets, *self._flat, labels, regret)
+        regret = np.full((len(labels), int(np.diff(self.missing_ends).max(initial=0))), np.inf)  # known rows keep it
+        clash = _greedy(cost, self.offsets, self.allowed, self.ends, self.missing, self.missing_ends, labels, regret)
         for i in np.flatnonzero(clash):
-            rows, missing = self.clips.rows(i), self._missing[i]
-            chosen, action = linear_sum_assignment(regret[rows, : len(missing)])
+            rows = slice(*self.offsets[i:i + 2])
+            missing = self.missing[slice(*self.missing_ends[i:i + 2])]
+            chosen, action = linear_sum_assignment(regret[rows, :len(missing)])
             labels[rows][chosen] = missing[action]
-        return labels
+        return labels, self.dearest()
 
-    def _missing_actions(self, i, actions):
-        """Actions of clip i that its known rows do not show; none if every row is known."""
-        known = self.known[self.clips.offsets[i] : self.clips.offsets[i + 1]]
-        free = np.count_nonzero(known < 0)
-        missing = actions[~np.isin(actions, known)]
-        if 0 < free < len(missing):
-            raise ValueError(
-                f"clip {i}: {len(missing)} actions are missing from its known rows, but only {free} rows are free"
-            )
-        return missing if free else missing[:0]
+    def memory(self):
+        return None
+
+    def nearest(self, V, slope, rows, widths, price, tol, memory):
+        """Projection of a gradient step: rows on the simplex of the allowed labels, a sum of at least 1 in the column
+        of each missing action. Rows and columns of the bound count as the largest of them."""
+        P, bound = V.copy(), float(rows.max() * widths.max())
+        _project(V - slope / bound, self.known, self.offsets, self.allowed, self.ends, self.missing,
+                 self.missing_ends, P)
+        return P, price, memory
 
 
-def _flatten(arrays):
-    return np.concatenate(arrays).astype(np.int64), np.cumsum([0, *map(len, arrays)]).astype(np.int64)
+def _flat(arrays):
+    return np.concatenate([*arrays, []]).astype(np.int64), np.cumsum([0, *map(len, arrays)]).astype(np.int64)
 
 
 @compiled
@@ -129,95 +158,29 @@ def _greedy(cost, offsets, allowed, allowed_offsets, missing, missing_offsets, l
     return clash
 
 
-def minimise_at_least_one(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None):
-    """Minimise over the hull of the at-least-one assignments, clip by clip projected onto it.
-
-    In place of the ordered solver's inner steps, each pass projects a gradient step onto the clip's own hull:
-    rows on the simplex of the allowed labels, and a sum of at least 1 in the column of each action of the
-    transcript. Momentum, exact line search and duality gap are those of `block_frank_wolfe`. About 10 passes
-    lead to the gap for which plain Frank-Wolfe with `AtLeastOneOracle` takes 200 to 1500.
-
-    Parameters
-    ----------
-    objective : RidgeObjective, or anything with its methods
-    clips : Clips
-    Z0 : (N, C) start in the hull, for example the mean of two vertices
-    n_iter, tol : as in `block_frank_wolfe`
-    supervised : (N,) ints, optional
-        Known classes, -1 = unknown; a clip is known throughout or not at all.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    ValueError
-        If a clip is known in part.
-
-    Examples
-    --------
-    >>> from ordering import RidgeObjective, random_vertices
-    >>> from ordering.synthetic import make_clips
-    >>> clips = make_clips(5, 30)
-    >>> objective = RidgeObjective(clips.features, lam=1e-3)
-    >>> solution = minimise_at_least_one(objective, clips, random_vertices(clips), tol=1e-3)
-    >>> solution.converged
-    True
-    """
-    known = check_supervised(supervised, clips)
-    oracle = AtLeastOneOracle(clips, known)
-    direction = _Projection(objective, clips, known, oracle)
-    return _descend(objective, clips, Z0, n_iter, tol, supervised, None, oracle, direction)
-
-
-class _Projection(BlockDirection):
-    """The move to the projection of a gradient step; it remembers the multipliers of the column sums."""
-
-    def __init__(self, objective, clips, known, oracle):
-        super().__init__(objective, clips, known)
-        unknown = np.add.reduceat((self.known < 0).astype(np.int64), clips.offsets[:-1])
-        partly = np.flatnonzero((unknown > 0) & (unknown < clips.lengths))
-        if len(partly):
-            raise ValueError(f"{clips._name(partly[0])}: all rows known or none expected, found "
-                             f"{unknown[partly[0]]} of {clips.lengths[partly[0]]} unknown")
-        self.bound = float(self.rows.max() * self.columns.max())
-        self.flat = oracle._flat
-        self.multipliers = np.zeros(len(self.flat[0]))
-
-    def _move(self, Z, gradient, gap):
-        D = np.zeros_like(Z)
-        Z_before, G_before = (Z, gradient) if self.beta == 0 else (self.Z_before, self.G_before)
-        _project_clips(self.free, Z, Z_before, gradient, G_before, self.beta, self.bound, self.clips.offsets,
-                       *self.flat, self.multipliers, D)
-        return D
-
-
 @compiled
-def _project_clips(clips, Z, Z_before, G, G_before, beta, bound, offsets, allowed, allowed_offsets, missing,
-                   missing_offsets, multipliers, D):  # pragma: no cover
-    """Write V - Z into D, V the projection of Y - gradient(Y) / bound, Y = Z + beta (Z - Z_before)."""
-    for i in clips:
-        first, T = offsets[i], offsets[i + 1] - offsets[i]
-        classes = allowed[allowed_offsets[i]:allowed_offsets[i + 1]]
-        mu = multipliers[allowed_offsets[i]:allowed_offsets[i + 1]]
-        n_required = missing_offsets[i + 1] - missing_offsets[i]  # the first of the allowed labels
-        point = np.empty((T, len(classes)))
-        for t in range(T):
-            for c, a in enumerate(classes):
-                row = first + t
-                gradient = G[row, a] + beta * (G[row, a] - G_before[row, a])
-                point[t, c] = Z[row, a] + beta * (Z[row, a] - Z_before[row, a]) - gradient / bound
+def _project(target, known, offsets, allowed, ends, missing, missing_ends, P):  # pragma: no cover
+    """Write the projection of `target` onto the hull into the free rows of P, clip by clip."""
+    for i in range(len(offsets) - 1):
+        classes, required = allowed[ends[i]:ends[i + 1]], missing[missing_ends[i]:missing_ends[i + 1]]
+        free = np.flatnonzero(known[offsets[i]:offsets[i + 1]] < 0) + offsets[i]
+        point = np.empty((len(free), len(classes)))
+        for t in range(len(free)):
+            for c in range(len(classes)):
+                point[t, c] = target[free[t], classes[c]]
+        mu = np.zeros(len(classes))
         for _ in range(100):  # one multiplier after the other, until all fit
             off = 0.0
-            for c in range(n_required):
-                off = max(off, _fit_multiplier(point, mu, c))
+            for c in range(len(classes)):
+                for a in required:
+                    if a == classes[c]:
+                        off = max(off, _fit_multiplier(point, mu, c))
             if off < 1e-9:
                 break
-        for t in range(T):
+        for t in range(len(free)):
             threshold = _threshold(point[t], mu)
-            for c, a in enumerate(classes):
-                D[first + t, a] = max(point[t, c] + mu[c] - threshold, 0.0) - Z[first + t, a]
+            for c in range(len(classes)):
+                P[free[t], classes[c]] = max(point[t, c] + mu[c] - threshold, 0.0)
 
 
 @compiled

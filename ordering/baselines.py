@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ordering.at_least_one import AtLeastOneOracle
+from ordering.admissible import as_set, check_supervised, one_hot, random_vertices, round_assignment, round_scores
+from ordering.at_least_one import AtLeastOne
 from ordering.ncut import NormalizedCut, affinity, chi_squared_band
-from ordering.objective import RidgeObjective, times
-from ordering.rounding import round_assignment, round_scores
-from ordering.solver import Solution, check_supervised, frank_wolfe, one_hot, path_constraints, random_vertices
+from ordering.objective import RidgeObjective
+from ordering.solver import ENOUGH, Solution, block_frank_wolfe
 
 __all__ = ["Details", "at_least_one", "hard_em", "normalized_cuts", "supervised", "uniform"]
 
@@ -108,7 +108,7 @@ def hard_em(clips, lam=3.16e-4, n_iter=50, return_details=False):
     labels = uniform(clips)
     for _ in range(n_iter):
         W, b = objective.classifier(one_hot(labels, clips.n_classes))
-        scores = times(clips.features, W) + b
+        scores = clips.features @ W + b
         before, labels = labels, round_scores(scores, clips)
         if np.array_equal(before, labels):
             break
@@ -161,18 +161,18 @@ def supervised(clips, supervised, lam=3.16e-4, background_bias=0.0, return_detai
     W, b = RidgeObjective(clips.features[rows], lam).classifier(one_hot(known[rows], clips.n_classes))
     if clips.background_class is not None:
         b[clips.background_class] += background_bias
-    scores = times(clips.features, W) + b
+    scores = clips.features @ W + b
     labels = round_scores(scores, clips)
     return Details(labels, scores.argmax(axis=1), scores=scores, W=W, b=b) if return_details else labels
 
 
 def normalized_cuts(
-    clips, alpha=0.1, beta=None, width=10, distances=None, n_iter=200, tol=0.0, random_state=0, callback=None,
-    return_details=False,
+    clips, alpha=0.1, beta=None, width=10, distances=None, n_iter=50, tol=0.0, relative_tol=ENOUGH, random_state=0,
+    callback=None, return_details=False,
 ):  # fmt: skip
     """Normalised cuts (NCUT) under the same order: intervals near in time and looks should share a label.
 
-    Minimises Tr(Z' B Z) over the hull of admissible assignments by Frank-Wolfe, where B = I - D^{-1/2} E
+    Minimises Tr(Z' B Z) over the hull of admissible assignments by `block_frank_wolfe`, where B = I - D^{-1/2} E
     D^{-1/2} and E_ij = exp(-alpha |i - j| - beta chi2(x_i, x_j)) for |i - j| < width within a clip. There
     is no classifier: what an action looks like is not shared between clips.
 
@@ -185,8 +185,8 @@ def normalized_cuts(
     distances : (N, width - 1) array, optional
         `chi_squared_band` of the clips, when it is at hand (then `width` has no effect); by far the dearest
         part.
-    n_iter, tol, callback
-        See `frank_wolfe`.
+    n_iter, tol, relative_tol, callback
+        See `block_frank_wolfe`.
     random_state : int
         Of the start, the mean of two random vertices.
     return_details : bool
@@ -214,7 +214,7 @@ def normalized_cuts(
         raise ValueError(f"distances: {clips.offsets[-1]} rows expected, found {len(distances)}")
     objective = NormalizedCut(affinity(distances, alpha, beta))
     start = random_vertices(clips, random_state=random_state)
-    solution = frank_wolfe(objective, clips, start, n_iter=n_iter, tol=tol, callback=callback)
+    solution = block_frank_wolfe(objective, clips, start, n_iter, tol, callback=callback, relative_tol=relative_tol)
     labels = round_assignment(solution.Z, clips)
     if not return_details:
         return labels
@@ -222,12 +222,12 @@ def normalized_cuts(
 
 
 def at_least_one(
-    clips, supervised=None, lam=3.16e-4, kappa0=1e-7, n_iter=200, tol=0.0, random_state=0, callback=None,
-    return_details=False,
+    clips, supervised=None, lam=3.16e-4, kappa0=1e-7, n_iter=50, tol=0.0, relative_tol=ENOUGH, random_state=0,
+    callback=None, return_details=False, others=False,
 ):  # fmt: skip
     """The paper's objective without the order: each action of a transcript at least once in its clip.
 
-    Minimises the ridge objective by Frank-Wolfe over the hull of assignments whose labels are in the clip's
+    Minimises the ridge objective by `block_frank_wolfe` over the hull of assignments whose labels are in the clip's
     transcript or background, with every action present. The order comes in at rounding only.
 
     Parameters
@@ -237,8 +237,8 @@ def at_least_one(
         Known classes, -1 = unknown. Known rows are fixed.
     lam, kappa0 : float
         As in `OrderedActionLabeling`.
-    n_iter, tol, callback
-        See `frank_wolfe`.
+    n_iter, tol, relative_tol, callback
+        See `block_frank_wolfe`.
     random_state : int
         Of the start, the mean of two vertices of random costs.
     return_details : bool
@@ -246,7 +246,7 @@ def at_least_one(
     Returns
     -------
     (N,) int array, or `Details` with ``Z``, ``scores``, ``W``, ``b`` and ``solution``
-        `labels` rounds ``Z``; known rows of partly known clips are kept. Explained in
+        `labels` rounds ``Z``; known rows are kept. Explained in
         ``book/11-baselines.ipynb``.
 
     Raises
@@ -256,7 +256,7 @@ def at_least_one(
 
     Notes
     -----
-    Bojanowski et al., ICCV 2013, as adapted in section 6 of the paper. The oracle is `AtLeastOneOracle`.
+    Bojanowski et al., ICCV 2013, as adapted in section 6 of the paper. The set is `AtLeastOne`; `others` is its parameter.
 
     Examples
     --------
@@ -265,26 +265,20 @@ def at_least_one(
     >>> at_least_one(clips, n_iter=10).shape == clips.labels.shape
     True
     """
-    known = check_supervised(supervised, clips)
-    oracle = AtLeastOneOracle(clips, known)
-    kappa = None
+    chosen, kappa = AtLeastOne(clips, supervised, others), None
     if clips.background_class is not None:
         kappa = np.where(np.arange(clips.n_classes) == clips.background_class, kappa0, -kappa0)
     objective = RidgeObjective(clips.features, lam, kappa)
-    rng = np.random.default_rng(random_state)
-    shape = clips.features.shape[0], clips.n_classes
-    start = sum(one_hot(oracle(rng.standard_normal(shape)), shape[1]) for _ in range(2)) / 2
-    solution = frank_wolfe(
-        objective, clips, start, n_iter=n_iter, tol=tol, supervised=known, callback=callback, oracle=oracle
-    )
-    labels = round_assignment(solution.Z, clips, path_constraints(clips, known))
+    start = random_vertices(chosen, random_state=random_state)
+    solution = block_frank_wolfe(objective, chosen, start, n_iter, tol, callback=callback, relative_tol=relative_tol)
+    labels = round_assignment(solution.Z, as_set(clips, supervised))
     if not return_details:
         return labels
     W, b = objective.classifier(solution.Z)
-    scores = times(clips.features, W) + b
+    scores = clips.features @ W + b
     return Details(labels, solution.Z.argmax(axis=1), solution.Z, scores, W, b, solution)
 
 
 def _positive_integer(name, value):
     if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        raise ValueError(f"{name} a positive integer expected, found {value!r}")

@@ -107,7 +107,7 @@ class Clips:
         self.labels = None if labels is None else _as_ints(labels, "labels", faults)
         faults += self._faults()
         if faults:
-            raise ValueError(_message(faults))
+            raise ValueError(fault_message(faults))
         self._index()
 
     @classmethod
@@ -156,7 +156,7 @@ class Clips:
                        if len(part) != f.shape[0]]
             labels = np.concatenate(labels)
         if any(f.ndim != 2 or f.shape[1] != width for f in features):
-            raise ValueError(_message(faults))
+            raise ValueError(fault_message(faults))
         stack = sp.vstack(features, format="csr") if sp.issparse(features[0]) else np.concatenate(features)
         self._fill(stack, [f.shape[0] for f in features], transcripts, n_actions, background, labels,
                    action_names, clip_names, faults)
@@ -533,7 +533,7 @@ def _compress(values):
     return values[starts], np.diff(starts, append=len(values))
 
 
-def _message(faults):
+def fault_message(faults):
     shown = faults[:MAX_FAULTS]
     rest = len(faults) - len(shown)
     count = f"{len(faults)} faults" if len(faults) > 1 else "1 fault"

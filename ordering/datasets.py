@@ -15,7 +15,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ordering._matlab import read_mat
-from ordering.clips import Clips, _compress, _message, label_runs
+from ordering.clips import Clips, _compress, fault_message, label_runs
 
 FRAMES_PER_INTERVAL = 5  # of the motion-capture recordings: half a second at 10 frames a second
 FRAMES_PER_WINDOW = 11
@@ -188,7 +188,7 @@ def _cell(path, name, variables, n_clips):
 
 def _raise(path, faults):
     if faults:
-        raise ValueError(f"{path}: {_message(faults)}")
+        raise ValueError(f"{path}: {fault_message(faults)}")
 
 
 # ------------------------------------------------------------------ folders of action segmentation work

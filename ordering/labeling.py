@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from ordering.clips import as_features, bad_values
-from ordering.objective import RidgeObjective, row_blocks
-from ordering.rounding import round_assignment, round_scores
-from ordering.solver import (
-    block_frank_wolfe,
-    check_supervised,
-    frank_wolfe,
-    path_constraints,
-    random_vertices,
-)
+from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
+from ordering.clips import Clips, as_features, bad_values
+from ordering.features import row_blocks
+from ordering.objective import RidgeObjective
+from ordering.solver import ENOUGH, Solution, descend, problem_of
 
-SOLVERS = {"frank-wolfe": frank_wolfe, "block": block_frank_wolfe}
+SOLVERS = {"frank-wolfe": (200, 0.0), "block": (100, ENOUGH)}  # passes and relative gap
 
 
 class OrderedActionLabeling(BaseEstimator):
@@ -35,9 +35,13 @@ class OrderedActionLabeling(BaseEstimator):
     solver : {"frank-wolfe", "block"}
     rounding : {"assignment", "classifier"}
         Whether `labels_` comes from the relaxed assignment or from the classifier's scores.
-    n_iter, tol : as in `frank_wolfe`
+    n_iter, tol : int and float, optional
+        Most passes, and the duality gap at which to stop. By default 200 and 0 (the released code) with "frank-wolfe",
+        100 and a gap of 1 % of the objective with "block".
     random_state : int
         Seed of the start, the mean of two random vertices.
+    k0 : float, optional
+        The penalty for all clips together, in place of kappa0: kappa0 = k0 / N, which does not grow with the set.
 
     Attributes
     ----------
@@ -46,6 +50,7 @@ class OrderedActionLabeling(BaseEstimator):
     coef_ : (C, d), intercept_ : (C,)
         The classifiers, as in scikit-learn.
     solution_ : Solution
+    n_iter_ : int, passes made
 
     Notes
     -----
@@ -64,8 +69,9 @@ class OrderedActionLabeling(BaseEstimator):
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
-    def __init__(self, lam=3.16e-4, kappa0=1e-7, background_weight=1.0, solver="frank-wolfe",
-                 rounding="assignment", n_iter=200, tol=0.0, random_state=0):
+    def __init__(self, lam: float = 3.16e-4, kappa0: float = 1e-7, background_weight: float = 1.0,
+                 solver: str = "frank-wolfe", rounding: str = "assignment", n_iter: int | None = None,
+                 tol: float | None = None, random_state: int = 0, k0: float | None = None) -> None:
         self.lam = lam
         self.kappa0 = kappa0
         self.background_weight = background_weight
@@ -74,47 +80,58 @@ class OrderedActionLabeling(BaseEstimator):
         self.n_iter = n_iter
         self.tol = tol
         self.random_state = random_state
+        self.k0 = k0
 
-    def fit(self, clips, supervised=None, callback=None):
-        """Label `clips`; `clips.labels` is never read.
+    def fit(self, clips: Clips | AdmissibleSet, supervised: ArrayLike | None = None,
+            callback: Any = None) -> OrderedActionLabeling:
+        """Label clips and learn the classifiers; ``clips.labels`` are not read.
 
         Parameters
         ----------
-        clips : Clips
+        clips : Clips or AdmissibleSet
         supervised : (N,) ints, optional
-            Known classes, -1 = unknown.
+            Known classes, -1 = unknown; see `frank_wolfe`. They are kept in `labels_`.
         callback : callable, optional
-            As in `frank_wolfe`.
+            See `frank_wolfe`.
         """
         for name, value, choices in [("solver", self.solver, SOLVERS),
                                      ("rounding", self.rounding, ("assignment", "classifier"))]:
             if value not in choices:
                 raise ValueError(f"{name}: one of {sorted(choices)} expected, found {value!r}")
-        known = check_supervised(supervised, clips)
-        through = path_constraints(clips, known)
-        objective = RidgeObjective(clips.features, self.lam, **self._per_class(clips))
-        self.solution_ = SOLVERS[self.solver](
-            objective, clips, random_vertices(clips, random_state=self.random_state, known=through),
-            n_iter=self.n_iter, tol=self.tol, supervised=known, callback=callback)
-        self.Z_ = self.solution_.Z
-        W, self.intercept_ = objective.classifier(self.Z_)
+        chosen = as_set(clips, supervised)
+        objective = RidgeObjective(chosen.clips.features, self.lam, **self._per_class(chosen.clips))
+        problem = problem_of(objective, chosen, random_blocks(chosen, random_state=self.random_state),
+                             self.solver == "block")
+        n_iter, relative_tol = SOLVERS[self.solver]
+        n_iter = n_iter if self.n_iter is None else self.n_iter
+        self.solution_: Solution = descend(problem, n_iter, self.tol or 0.0, relative_tol if self.tol is None else 0.0,
+                                           callback)
+        self.n_iter_ = len(self.solution_.step)
+        if (relative_tol or self.tol) and not self.solution_.converged:
+            warnings.warn(f"OrderedActionLabeling: the solver's stop expected within {n_iter} passes, found a gap of "
+                          f"{self.solution_.final_gap:.3g}; a larger n_iter, or tol, may do", ConvergenceWarning,
+                          stacklevel=2)
+        W, self.intercept_ = problem.classifier()
         self.coef_ = np.ascontiguousarray(W.T)
-        self.n_features_in_ = clips.features.shape[1]
+        self.n_features_in_ = self.coef_.shape[1]
         if self.rounding == "assignment":
-            labels = round_assignment(self.Z_, clips, through)
+            self.labels_ = problem.round()
         else:
-            labels = round_scores(self.decision_function(clips.features), clips, through)
-        self.labels_ = labels if known is None else np.where(known >= 0, known, labels)
+            self.labels_ = round_scores(self.decision_function(chosen.clips.features), chosen)
         return self
 
-    def fit_predict(self, clips, supervised=None):
+    @property
+    def Z_(self) -> np.ndarray:
+        check_is_fitted(self, "solution_")
+        return self.solution_.Z
+
+    def fit_predict(self, clips: Clips | AdmissibleSet, supervised: ArrayLike | None = None) -> np.ndarray:
         """`fit`, then `labels_`."""
         return self.fit(clips, supervised).labels_
 
-    def decision_function(self, features):
+    def decision_function(self, features: Any) -> np.ndarray:
         """Scores (M, C) of features (M, d)."""
-        if not hasattr(self, "coef_"):
-            raise NotFittedError("OrderedActionLabeling: call fit before this method")
+        check_is_fitted(self, "coef_")
         features = as_features(features)
         if features.shape[1] != self.n_features_in_:
             raise ValueError(f"features of shape (M, {self.n_features_in_}) expected, found {features.shape}")
@@ -125,24 +142,26 @@ class OrderedActionLabeling(BaseEstimator):
             scores[rows] = features[rows] @ self.coef_.T + self.intercept_
         return scores
 
-    def predict(self, clips):
+    def predict(self, clips: Clips) -> np.ndarray:
         """Labels (N,) of any clips: the classifier's scores, rounded under the clips' transcripts."""
         scores = self.decision_function(clips.features)
         if scores.shape[1] != clips.n_classes:
             raise ValueError(f"clips of {scores.shape[1]} classes expected, found {clips.n_classes}")
         return round_scores(scores, clips)
 
-    def score(self, clips):
+    def score(self, clips: Clips) -> float:
         """Frame accuracy of `predict` against ``clips.labels``."""
-        if clips.labels is None:
-            raise ValueError("clips with labels expected, found labels=None")
-        return float(np.mean(self.predict(clips) == clips.labels))
+        if clips.labels is None or clips.labels.max() < 0:
+            raise ValueError("clips with labels expected, found none")
+        labelled = clips.labels >= 0
+        return float(np.mean(self.predict(clips)[labelled] == clips.labels[labelled]))
 
     def _per_class(self, clips):
         if clips.background is None:
             return {}
-        kappa = np.full(clips.n_classes, -float(self.kappa0))
-        kappa[-1] = self.kappa0
+        each = float(self.kappa0 if self.k0 is None else self.k0 / clips.n_intervals)
+        kappa = np.full(clips.n_classes, -each)
+        kappa[-1] = each
         weight = np.ones(clips.n_classes)
         weight[-1] = self.background_weight
         return {"kappa": kappa, "class_weight": weight}

@@ -6,7 +6,7 @@ Explained in ``book/11-baselines.ipynb``.
 import numpy as np
 import scipy.sparse as sp
 
-from ordering._compile import compiled
+from ordering.kernels.compile import compiled
 
 __all__ = ["NormalizedCut", "affinity", "chi_squared_band"]
 

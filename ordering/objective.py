@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dtrtri
 
-from ordering.clips import as_features, bad_values
+from ordering.features import Features
 
-_BLOCK = 8192
-_SPARSE_GRAM = 0.02  # share of non-zero entries up to which a sparse Gram matrix is the faster one
+
+class Objective(Protocol):
+    """What the solvers ask of a convex quadratic; `curvature_bound` is for the block solver only."""
+
+    def value(self, Z: np.ndarray) -> float: ...
+
+    def gradient(self, Z: np.ndarray) -> np.ndarray: ...
+
+    def hessian(self, D: np.ndarray) -> np.ndarray: ...
 
 
 class RidgeObjective:
@@ -61,35 +70,35 @@ class RidgeObjective:
     (0.0, (4, 2))
     """
 
-    def __init__(self, features, lam, kappa=None, class_weight=None, row_weight=None):
-        features = as_features(features)
-        N = features.shape[0]
-        for row, column, value, _ in bad_values(features, [0, N]):
-            raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
-        if N == 0:
-            raise ValueError("features of at least one row expected, found none")
-        self.row_weight = np.ones(N) if row_weight is None else np.array(row_weight, np.float64)
-        if self.row_weight.shape != (N,) or not (self.row_weight >= 0).all() \
-                or not 0 < self.row_weight.sum() < np.inf:
-            raise ValueError(f"row_weight: {N} finite numbers >= 0 expected, found {self.row_weight!r}")
-        self._weighted = row_weight is not None
-        self.features, self.shape = features, features.shape
-        self._origin, self.mean, self._gram = centred_gram(features, self.row_weight)
+    def __init__(self, features: Any, lam: float, kappa: ArrayLike | None = None,
+                 class_weight: ArrayLike | None = None, row_weight: ArrayLike | None = None) -> None:
+        N = features.shape[0] if hasattr(features, "shape") and features.shape else len(features)
+        self.row_weight = None if row_weight is None else np.array(row_weight, np.float64)
+        if self.row_weight is not None and not (self.row_weight.shape == (N,) and (self.row_weight >= 0).all()
+                                                and 0 < self.row_weight.sum() < np.inf):
+            raise ValueError(f"row_weight: {N} finite numbers >= 0 expected, found {row_weight!r}")
+        self._features = features if isinstance(features, Features) else Features(features, self.row_weight)
+        self.features, self.shape = self._features.X, self._features.shape
+        self._rows = N if self.row_weight is None else self.row_weight.sum()
         self._set(lam, kappa, class_weight)
 
-    def with_settings(self, lam=None, kappa=None, class_weight=None):
+    def with_settings(self, lam: float | None = None, kappa: ArrayLike | None = None,
+                      class_weight: ArrayLike | None = None) -> RidgeObjective:
         """The objective of other settings on the same features, whose Gram matrix is not computed again.
+
+        What is not given stays as it is.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> objective = RidgeObjective(np.array([[0.0], [1.0], [3.0]]), lam=1.0)
-        >>> objective.with_settings(lam=2.0, kappa=[0.1, 0.0]).lam
-        2.0
+        >>> objective = RidgeObjective(np.array([[0.0], [1.0], [3.0]]), lam=1.0, kappa=[0.1, 0.0])
+        >>> other = objective.with_settings(lam=2.0)
+        >>> other.lam, other.kappa.tolist()
+        (2.0, [0.1, 0.0])
         """
         other = object.__new__(RidgeObjective)
         other.__dict__.update(self.__dict__)
-        other._set(self.lam if lam is None else lam, kappa, class_weight)
+        other._set(self.lam if lam is None else lam, self.kappa if kappa is None else kappa,
+                   self.class_weight if class_weight is None else class_weight)
         return other
 
     def _set(self, lam, kappa, class_weight):
@@ -100,62 +109,69 @@ class RidgeObjective:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam > 0 expected, found {lam!r}")
         if lam != getattr(self, "lam", None):
-            # Inverted, so that a pass calls the BLAS of NumPy alone: SciPy's own copy would keep the cores waiting
-            self._inverse_factor, _ = dtrtri(factorise(self._gram, self.shape[0] * lam), lower=1, overwrite_c=1)
+            self._inverse_factor = inverse_factor(self._features.gram, self.shape[0] * lam)
         self.lam = lam
-        self.kappa = None if kappa is None else np.array(kappa, dtype=np.float64)
-        self.class_weight = None if class_weight is None else np.array(class_weight, dtype=np.float64)
-        self._check_per_class("kappa", self.kappa, scalar=True)
-        self._check_per_class("class_weight", self.class_weight, scalar=False)
+        self.kappa = _per_class("kappa", kappa, scalar=True)
+        self.class_weight = _per_class("class_weight", class_weight, scalar=False)
         if self.class_weight is not None and self.class_weight.min() < 0:
             raise ValueError(f"class_weight >= 0 expected, found {self.class_weight.min()}")
 
-    def curvature_bound(self, n_classes):
+    def curvature_bound(self, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows (N,) and columns (C,) whose outer product bounds the Hessian: <D, hessian(D)> <= sum of r c D^2."""
         columns = np.ones(n_classes) if self.class_weight is None else self.class_weight
-        return 2 / self.shape[0] * self.row_weight, columns
+        rows = np.ones(self.shape[0]) if self.row_weight is None else self.row_weight
+        return 2 / self.shape[0] * rows, columns
 
-    def value(self, Z):
-        """f(Z), a float."""
+    def value(self, Z: np.ndarray) -> float:
+        """f(Z)."""
         Z = self._checked(Z)
         quadratic = 0.5 * np.sum(Z * self.hessian(Z))
         return float(quadratic + (0 if self.kappa is None else np.sum(Z @ self._kappa(Z))))
 
-    def gradient(self, Z):
+    def gradient(self, Z: np.ndarray) -> np.ndarray:
         """Gradient (N, C): 2 (B Z) diag(w) + 1 kappa'; the residual of the classifier, times 2 w / N."""
         gradient = self.hessian(Z)
         if self.kappa is not None:
             gradient += self._kappa(gradient)
         return gradient
 
-    def hessian(self, D):
+    def hessian(self, D: np.ndarray) -> np.ndarray:
         """Change (N, C) of the gradient along D: 2 (B D) diag(w). The curvature along D is <D, hessian(D)>."""
         D = self._checked(D)
-        W, b = self._ridge(D)
-        product = times(self.features, W, self._origin)
+        product = self._features.right((model := self._ridge(D))[0])
         np.subtract(D, product, out=product)
-        product -= b
+        product -= model[1]
         product *= 2 / self.shape[0]
-        if self._weighted:
+        if self.row_weight is not None:
             product *= self.row_weight[:, None]
         if self.class_weight is not None:
             product *= self.class_weight
         return product
 
-    def classifier(self, Z):
+    def classifier(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W (d, C) and b (C,) of the ridge regression on Z; not weighted, and free of kappa."""
-        W, b = self._ridge(self._checked(Z))
-        return W, b if self._origin is None else b - self._origin @ W
+        return self.on_features(*self._ridge(self._checked(Z)))
+
+    # --------------------------------------------------------- from sums over the rows, for the solver's loop
+    def model(self, moment: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W and b, of the rows less the origin, on a Z of which X' R Z (d, C) and the column sums of R Z are given."""
+        W = self._inverse_factor.T @ (self._inverse_factor @ (moment - np.outer(self._features.mean, count)))
+        return W, count / self._rows - self._features.mean @ W
+
+    def curvature(self, moment: np.ndarray, count: np.ndarray, square: np.ndarray) -> float:
+        """<D, hessian(D)> from the sums of D: (2/N) sum_c w_c (d'R d - (1'R d)^2 / 1'R1 - |L^-1 X' Pi d|^2)."""
+        fitted = self._inverse_factor @ (moment - np.outer(self._features.mean, count))
+        rest = square - count**2 / self._rows - np.sum(fitted * fitted, axis=0)
+        return 2 / self.shape[0] * float(rest.sum() if self.class_weight is None else self.class_weight @ rest)
+
+    def on_features(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same classifier for features from which no origin was taken."""
+        return W, b if self._features.origin is None else b - self._features.origin @ W
 
     # ---------------------------------------------------------------- private
     def _ridge(self, Z):
-        """W (d, C), b (C,) on the features as they are held."""
-        weighted = Z * self.row_weight[:, None] if self._weighted else Z
-        mean = weighted.sum(axis=0) / self.row_weight.sum()
-        right = transposed_times(self.features, weighted, self._origin)
-        right -= self.row_weight.sum() * np.outer(self.mean, mean)
-        W = self._inverse_factor.T @ (self._inverse_factor @ right)
-        return W, mean - self.mean @ W
+        weighted = Z if self.row_weight is None else Z * self.row_weight[:, None]
+        return self.model(self._features.left(weighted), weighted.sum(axis=0))
 
     def _kappa(self, Z):
         return np.broadcast_to(self.kappa, Z.shape[1:])
@@ -168,72 +184,25 @@ class RidgeObjective:
             raise ValueError(f"an assignment of shape {wanted} expected, found {Z.shape}")
         return Z
 
-    @staticmethod
-    def _check_per_class(name, values, scalar):
-        if values is None:
-            return
-        if values.ndim > 1 or (values.ndim == 0 and not scalar) or not np.isfinite(values).all():
-            raise ValueError(f"{name}: one finite number per class expected, found {values!r}")
+
+def _per_class(name, values, scalar):
+    if values is None:
+        return None
+    values = np.array(values, dtype=np.float64)
+    if values.ndim > 1 or (values.ndim == 0 and not scalar) or not np.isfinite(values).all():
+        raise ValueError(f"{name}: one finite number per class expected, found {values!r}")
+    return values
 
 
-def row_blocks(N):
-    """Slices of at most 8192 rows."""
-    return [slice(start, min(start + _BLOCK, N)) for start in range(0, N, _BLOCK)]
+def inverse_factor(gram: np.ndarray, ridge: float) -> np.ndarray:
+    """Inverse of the lower Cholesky factor of gram + ridge I.
 
-
-def centred_gram(X, weight):
-    """Origin (d,) or None, mean (d,) of the rows once the origin is taken off, and Gram matrix X' Pi X (d, d).
-
-    Products of a block run in the dtype of X, on rows near 0; sums are float64.
+    Inverted, so that a pass calls the BLAS of NumPy alone: SciPy's own copy would keep the cores waiting.
     """
-    total, sparse = np.zeros(X.shape[1]), sp.issparse(X)
-    densify = sparse and X.nnz > _SPARSE_GRAM * np.prod(X.shape, dtype=float)
-    for rows in row_blocks(X.shape[0]):
-        total += X[rows].T @ weight[rows] if sparse else weight[rows] @ X[rows]
-    mean = total / weight.sum()
-    origin = np.zeros_like(mean, X.dtype) if sparse else mean.astype(X.dtype)
-    rest = mean - origin  # what the origin's rounding leaves of the mean
-    gram = np.zeros((X.shape[1], X.shape[1]))
-    for rows in row_blocks(X.shape[0]):
-        root = np.sqrt(weight[rows, None]).astype(X.dtype)
-        if sparse and not densify:
-            block = X[rows].multiply(root).tocsr()
-            gram += (block.T @ block).toarray()
-        else:
-            block = X[rows].toarray() if sparse else X[rows] - origin
-            block *= root
-            gram += block.T @ block
-    gram -= weight.sum() * np.outer(rest, rest)
-    spread = np.sqrt(np.maximum(np.diag(gram), 0) / weight.sum())
-    if sparse or not np.any(np.abs(mean) > 10 * spread):
-        return None, mean, gram
-    return origin, rest, gram
-
-
-def factorise(gram, ridge):
-    """Lower Cholesky factor of gram + ridge I."""
     gram = gram.copy()
     gram.flat[::len(gram) + 1] += ridge
     try:
-        return cholesky(gram, lower=True)
+        return dtrtri(cholesky(gram, lower=True), lower=1, overwrite_c=1)[0]
     except LinAlgError:
         raise ValueError(f"lam: a positive definite X' Pi X + N lam I expected, found none at N lam = {ridge:.3g}"
                          "; take a larger lam or float64 features") from None
-
-
-def transposed_times(X, Z, origin=None):
-    """(X - origin)' Z (d, C): products of row blocks in the dtype of X, summed in float64."""
-    product = np.zeros((Z.shape[1], X.shape[1]))
-    for rows in row_blocks(X.shape[0]):
-        block = X[rows] if origin is None else X[rows] - origin
-        product += (Z[rows].T.astype(X.dtype, order="C") @ block)
-    return product.T
-
-
-def times(X, W, origin=None):
-    """(X - origin) W (N, C) in float64; products of row blocks in the dtype of X."""
-    W = np.ascontiguousarray(W, dtype=X.dtype)
-    product = np.empty((X.shape[0], W.shape[1]))
-    for rows in row_blocks(X.shape[0]):
-        product[rows] = (X[rows] if origin is None else X[rows] - origin) @ W
-    return product

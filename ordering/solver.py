@@ -1,17 +1,32 @@
-"""Frank-Wolfe over the hull of admissible assignments, with the duality gap as certificate."""
+"""Frank-Wolfe over the hull of admissible assignments, with the duality gap as certificate: one loop, two directions.
+
+`descend` is the loop. It knows a *problem* only by what a sweep over all clips adds up to (`Sums`). `InParts` is the
+ridge objective over the parts of a set; a sweep reads the features once. `AsOneWhole` is any other quadratic.
+`ordering.cluster` has a third, on many machines.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ordering.block import BlockDirection
-from ordering.dtw import linear_oracle
+from ordering.admissible import AdmissibleSet, as_set, dense, one_hot
+from ordering.clips import Clips
+from ordering.features import Features
+from ordering.kernels.compile import in_threads
+from ordering.objective import Objective, RidgeObjective
+
+INNER_ACCURACY = 0.05  # the block solver solves each clip to this share of the average gap of a clip
+REFRESH = 50  # passes after which sums that are carried along are computed anew
+LEAST_BOUND = 1e-3  # of the largest curvature bound: rows and classes of weight 0 get this much
+ENOUGH = 0.01  # relative gap at which labels no longer change to speak of
+SMALL = 8000  # intervals below which threads do not pay
 
 
-@dataclass
 class Solution:
     """What a solver found, one entry a pass in each of the series.
 
@@ -19,49 +34,53 @@ class Solution:
     ----------
     Z : (N, C) relaxed assignment, each row on the simplex
     objective : (passes,) value after the pass
-    duality_gap : (passes,) <gradient, Z - S> before the step of the pass; NaN in passes that had no full sweep
+    duality_gap : (passes,) <gradient, Z - S> before the step of the pass
     step : (passes,) step size
     seconds : (passes,) since the call
     final_gap : float, duality gap at `Z`; the value of `Z` is at most that far above the least one
-    converged : bool, whether the gap came down to `tol`
+    converged : bool, whether the final gap is small enough
     message : str, why the solver stopped
     """
 
-    Z: np.ndarray
-    objective: np.ndarray = field(default_factory=lambda: np.empty(0))
-    duality_gap: np.ndarray = field(default_factory=lambda: np.empty(0))
-    step: np.ndarray = field(default_factory=lambda: np.empty(0))
-    seconds: np.ndarray = field(default_factory=lambda: np.empty(0))
-    final_gap: float = np.nan
-    converged: bool = False
-    message: str = ""
+    def __init__(self, problem: Problem, message: str = "") -> None:
+        self.message, self.final_gap, self.converged = message, float("nan"), False
+        self._problem, self._passes, self._Z = problem, np.empty((0, 4)), None
 
-    def record(self, Z, objective, duality_gap, step, seconds):
-        """Append one pass."""
-        self.Z = Z
-        for name, value in [("objective", objective), ("duality_gap", duality_gap), ("step", step),
-                            ("seconds", seconds)]:
-            setattr(self, name, np.append(getattr(self, name), value))
+    objective = property(lambda self: self._passes[:, 0])
+    duality_gap = property(lambda self: self._passes[:, 1])
+    step = property(lambda self: self._passes[:, 2])
+    seconds = property(lambda self: self._passes[:, 3])
+
+    @property
+    def Z(self) -> Any:
+        if self._Z is None:
+            self._Z = self._problem.assignment()
+        return self._Z
+
+    def __repr__(self) -> str:
+        return f"Solution({len(self.step)} passes, gap {self.final_gap:.3g}: {self.message})"
 
 
-def frank_wolfe(objective, clips, Z0, n_iter=200, tol=0.0, supervised=None, callback=None, oracle=None):
+def frank_wolfe(objective: Objective, clips: Clips | AdmissibleSet, Z0: ArrayLike, n_iter: int = 200, tol: float = 0.0,
+                supervised: ArrayLike | None = None, callback: Callable | None = None,
+                relative_tol: float = 0.0) -> Solution:
     """Minimise a convex quadratic over the hull of admissible assignments.
 
     Parameters
     ----------
     objective : RidgeObjective, or anything with its `value`, `gradient` and `hessian`
-    clips : Clips
-    Z0 : (N, C) start, rows on the simplex; not changed
+    clips : Clips or AdmissibleSet
+    Z0 : (N, C) start in the hull; not changed
     n_iter : int, number of passes
     tol : float, absolute duality gap at which to stop, tested before a step
     supervised : (N,) ints, optional
-        Known classes, -1 = unknown. Known rows are overwritten in a copy of Z0 and fixed in every vertex. Fully
-        known clips may be inadmissible; in a partly known one the oracle's path goes through the known rows, and
-        a start that does not (``random_vertices(clips, known=...)`` does) is replaced there by one that does.
+        Known classes, -1 = unknown, of the `Ordered` set of `clips`. Known rows are overwritten in a copy of Z0 and
+        fixed in every vertex. A start that does not go through the known rows of a partly known clip is replaced
+        there by one that does.
     callback : callable, optional
         Called with the `Solution` so far after each pass; a true result stops. Each pass has a Z of its own.
-    oracle : callable, optional
-        Maps costs (N, C) to the labels (N,) of a vertex, in place of `linear_oracle` on `clips`.
+    relative_tol : float
+        Stop also at a gap of this share of the objective's absolute value.
 
     Returns
     -------
@@ -70,46 +89,41 @@ def frank_wolfe(objective, clips, Z0, n_iter=200, tol=0.0, supervised=None, call
     Raises
     ------
     ValueError
-        For a start or supervision of a wrong shape or off the simplex, or known rows that no path goes through.
+        For a start or supervision of a wrong shape or off the simplex or outside the hull, or an objective without
+        the methods that are needed.
     KeyboardInterrupt
         On Ctrl-C, with the solution so far as its attribute `solution`.
 
     Notes
     -----
     Algorithm 1 of the paper with exact line search: gamma = clip(gap / <D, hessian D>, 0, 1) along D = S - Z,
-    S the oracle's vertex. The gap bounds f(Z) - min f. The gradient is carried along, since it is linear, and
-    computed anew every 50 passes. Explained in ``book/07-frank-wolfe.ipynb``.
+    S the oracle's vertex. The gap bounds f(Z) - min f. Explained in ``book/07-frank-wolfe.ipynb``.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from ordering import Clips, RidgeObjective, random_vertices
+    >>> from ordering import random_vertices
     >>> X = np.repeat([[0.0], [1.0]], 5, axis=0)
     >>> clips = Clips(X, [10], [[0, 1]], n_actions=2, background=None)
     >>> solution = frank_wolfe(RidgeObjective(X, 1e-3), clips, random_vertices(clips), n_iter=50)
     >>> bool(solution.final_gap < 1e-3), solution.Z.shape
     (True, (10, 2))
     """
-    def towards_the_vertex(Z, gradient, S, gap):
-        return S - Z
-
-    return _descend(objective, clips, Z0, n_iter, tol, supervised, callback, oracle, towards_the_vertex)
+    return _minimise(objective, as_set(clips, supervised), Z0, False, n_iter, tol, relative_tol, callback)
 
 
-def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None, callback=None, random_state=0):
-    """Minimise as `frank_wolfe` does, with many cheap oracle steps inside every clip for one gradient.
+def block_frank_wolfe(objective: Objective, clips: Clips | AdmissibleSet, Z0: ArrayLike, n_iter: int = 50,
+                      tol: float = 0.0, supervised: ArrayLike | None = None, callback: Callable | None = None,
+                      random_state: Any = 0, relative_tol: float = 0.0) -> Solution:
+    """Minimise as `frank_wolfe` does, with many oracle steps inside every clip for one gradient.
 
-    One pass takes one gradient. The Hessian is at most diagonal (`curvature_bound`), so a bound of the objective
-    falls apart into one small problem a clip: the distance of the clip's block to a point, over its admissible
-    assignments. Each is solved by up to 200 Frank-Wolfe steps that cost an oracle call on the clip alone, in the
-    columns of its own transcript, and near the end, where these do not do, by an interior-point method
-    (`ordering.projection`).
-    The gradient is taken at a point extrapolated from the last two iterates (Nesterov's momentum, restarted where
-    it turns uphill), and the whole move ends in an exact line search on the objective itself.
+    The Hessian is at most diagonal (the objective's `curvature_bound`), so a bound of the objective falls apart into
+    one small problem a clip, the distance of its block to a point over its admissible assignments. Each is solved
+    (`AdmissibleSet.nearest`) to a share of the last gap. The gradient is taken at a point extrapolated from the last
+    two iterates (Nesterov's momentum, restarted where it turns uphill), and the whole move ends in an exact line
+    search on the objective itself.
 
     Parameters, errors and result are those of `frank_wolfe`; every pass sweeps all clips at one iterate, so every
-    pass has a true duality gap. The blocks of a pass do not see each other's moves, hence their order does not
-    matter and `random_state` has no effect.
+    pass has a true duality gap, and `random_state` has no effect. A pass in which momentum led uphill has step 0.
 
     Notes
     -----
@@ -118,64 +132,138 @@ def block_frank_wolfe(objective, clips, Z0, n_iter=50, tol=0.0, supervised=None,
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from ordering import Clips, RidgeObjective, random_vertices
+    >>> from ordering import random_vertices
     >>> X = np.repeat([[0.0], [1.0]], 5, axis=0)
     >>> clips = Clips(X, [10], [[0, 1]], n_actions=2, background=None)
     >>> solution = block_frank_wolfe(RidgeObjective(X, 1e-3), clips, random_vertices(clips), n_iter=10)
     >>> bool(solution.final_gap < 1e-3), solution.Z.shape
     (True, (10, 2))
     """
-    direction = BlockDirection(objective, clips, check_supervised(supervised, clips))
-    return _descend(objective, clips, Z0, n_iter, tol, supervised, callback, None, direction)
+    return _minimise(objective, as_set(clips, supervised), Z0, True, n_iter, tol, relative_tol, callback)
 
 
-def _descend(objective, clips, Z0, n_iter, tol, supervised, callback, oracle, direction):
-    """The loop of both solvers: gap, direction, exact line search, record."""
+def _minimise(objective, chosen, Z0, block, n_iter, tol, relative_tol, callback):
+    needed = ["value", "gradient", "hessian"] + ["curvature_bound"] * block
+    missing = [name for name in needed if not hasattr(objective, name)]
+    if missing:
+        raise ValueError(f"objective: methods {', '.join(needed)} expected, {type(objective).__name__} lacks "
+                         f"{', '.join(missing)}")
+    problem = problem_of(objective, chosen, blocks_of_start(Z0, chosen), block)
+    return descend(problem, n_iter, tol, relative_tol, callback)
+
+
+def problem_of(objective: Objective, chosen: AdmissibleSet, blocks: list[np.ndarray], block: bool) -> Problem:
+    """What the loop minimises, from a start as one block for each part."""
+    kind = InParts if isinstance(objective, RidgeObjective) else AsOneWhole
+    return kind(objective, chosen, blocks, block)
+
+
+def blocks_of_start(Z0: ArrayLike, chosen: AdmissibleSet) -> list[np.ndarray]:
+    """A start as one block for each part, known rows overwritten, after checks of shape, simplex and hull."""
+    Z = np.array(Z0, dtype=np.float64)
+    if Z.shape != chosen.shape:
+        raise ValueError(f"Z0 of shape {chosen.shape} expected, found {Z.shape}")
+    bad = ~((Z >= -1e-6).all(axis=1) & (np.abs(Z.sum(axis=1) - 1) <= 1e-6))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{chosen.clips.place(row)}: a row of Z0 >= 0 that sums to 1 expected, "
+                         f"found {Z[row].tolist()}")
+    Z = chosen.repair(on_simplex(Z))
+    return [np.ascontiguousarray(Z[part.rows][:, part.columns]) for part in chosen.parts()]
+
+
+def on_simplex(Z: np.ndarray) -> np.ndarray:
+    """Take rounding errors off rows that should lie on the simplex (in place)."""
+    np.clip(Z, 0.0, 1.0, out=Z)
+    Z /= Z.sum(axis=1, keepdims=True)
+    return Z
+
+
+# -------------------------------------------------------------------------------------------------- the loop
+class Sums(NamedTuple):
+    """What a sweep adds up over all rows, at an iterate Z with gradient G, vertex S and direction D."""
+
+    value: float  # at Z
+    gap: float  # <G, Z - S>
+    slope: float  # -<G, D>
+    turn: float  # <Z - Z before, D>
+    length: float  # <D, D>
+
+
+class Problem(Protocol):
+    """What the loop asks for; `step` is the step along the last direction that the next sweep takes."""
+
+    step: float
+
+    def sweep(self, momentum: float, share: float | None) -> Sums:
+        """Take the step; then gradient, vertex and next direction everywhere.
+
+        `share` is the accuracy of the block direction in a clip; None at first.
+        """
+        ...
+
+    def curvature(self) -> float:
+        """<D, hessian(D)> of the last direction."""
+        ...
+
+    def refresh(self) -> None:
+        """Compute anew, from the iterate after the step alone, what sweeps carry along."""
+        ...
+
+    def assignment(self) -> Any:
+        """Z after the step."""
+        ...
+
+
+def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0,
+            callback: Callable | None = None) -> Solution:
+    """Sweep, exact line search and record, until the gap is small or all passes are done."""
     start = time.perf_counter()
     n_iter, tol = _check_stop(n_iter, tol)
-    known = check_supervised(supervised, clips)
-    Z = check_start(Z0, clips, known, any_set=oracle is not None)
-    vertex = _vertex_oracle(clips, known, oracle)
-    solution, gradient = Solution(Z, message=f"all {n_iter} passes done"), None
+    solution, t, momentum, share = Solution(problem, f"all {n_iter} passes done"), 1.0, 0.0, None
+
+    def small(sums):
+        return sums.gap <= max(tol, relative_tol * abs(sums.value))
+
+    def certified():
+        """The sums at Z from a fresh gradient, and what follows for the solution."""
+        problem.refresh()
+        sums = problem.sweep(0.0, share)
+        solution.final_gap, solution.converged = sums.gap, bool(small(sums))
+        return sums
+
     try:
-        value, gradient = objective.value(Z), objective.gradient(Z)
-        for iteration in range(n_iter):
-            if iteration and iteration % 50 == 0:  # take off what rounding errors have added up to
-                value, gradient = objective.value(Z), objective.gradient(Z)
-            S = vertex(gradient)
-            gap = _gap(gradient, Z, S)
-            if gap <= tol:
-                solution.record(Z, value, gap, 0.0, time.perf_counter() - start)
-                solution.converged, solution.message = True, f"duality gap {gap:.3g} <= tol {tol:.3g}"
-            else:
-                D = direction(Z, gradient, S, gap)
-                change = objective.hessian(D)
-                slope, curvature = -float(np.vdot(gradient, D)), float(np.vdot(D, change))
-                step = min(1.0, max(slope, 0.0) / curvature) if curvature > 0 else float(slope > 0)
-                value += step * (0.5 * step * max(curvature, 0.0) - slope)
-                Z, gradient = on_simplex(Z + step * D), gradient + step * change
-                solution.record(Z, value, gap, step, time.perf_counter() - start)
+        for i in range(n_iter):
+            if i and i % REFRESH == 0:
+                problem.refresh()
+            sums = problem.sweep(momentum, share)
+            if small(sums):
+                sums = certified()
+            curvature, step = 0.0, 0.0
+            if not solution.converged:
+                curvature = max(problem.curvature(), 0.0)
+                step = min(1.0, max(sums.slope, 0.0) / curvature) if curvature > 0 else float(sums.slope > 0)
+            problem.step = step
+            entry = sums.value + step * (0.5 * step * curvature - sums.slope), sums.gap, step
+            solution._passes = np.vstack([solution._passes, [*entry, time.perf_counter() - start]])
+            solution._Z = None
             stopped = callback is not None and callback(solution)
             if solution.converged:
-                break
+                solution.message = f"duality gap {sums.gap:.3g} is small enough"
+                return solution
             if stopped:
                 solution.message = "stopped by the callback"
                 break
-        gradient = objective.gradient(Z)
-        solution.final_gap = _gap(gradient, Z, vertex(gradient))
-        solution.converged = bool(solution.converged or solution.final_gap <= tol)
+            if sums.slope <= 0 or momentum * sums.turn > sums.length:  # forget momentum that turns back
+                t = 1.0
+            before, t = t, (1 + np.sqrt(1 + 4 * t**2)) / 2
+            momentum, share = (before - 1) / t, INNER_ACCURACY * sums.gap
+        certified()
     except KeyboardInterrupt as interrupt:
         solution.message = "interrupted"
-        if gradient is not None:
-            solution.final_gap = _gap(gradient, Z, vertex(gradient))
-        interrupt.solution = solution
+        interrupt.solution = solution  # type: ignore[attr-defined]
         raise
     return solution
-
-
-def _gap(gradient, Z, S):
-    return float(np.vdot(gradient, Z) - np.vdot(gradient, S))
 
 
 def _check_stop(n_iter, tol):
@@ -186,135 +274,238 @@ def _check_stop(n_iter, tol):
     return int(n_iter), float(tol)
 
 
-def random_vertices(clips, n=2, random_state=0, known=None):
-    """Mean (N, C) of n vertices, each the oracle's answer to standard normal costs.
+# ---------------------------------------------------------------------------------------------- one part
+class State(NamedTuple):
+    """A part's iterate, the direction found there, and the iterate and gradient before."""
 
-    The released code starts from the mean of two. `known` as in `linear_oracle`.
+    Z: np.ndarray
+    price: np.ndarray  # (n,) what each clip pays besides
+    D: np.ndarray
+    change: np.ndarray  # (n,) of the price along D
+    G: np.ndarray
+    memory: Any  # of the set, for the block direction; written over
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ordering import Clips
-    >>> clips = Clips(np.zeros((4, 1)), [4], [[0]], n_actions=1)
-    >>> random_vertices(clips).sum(axis=1).tolist()
-    [1.0, 1.0, 1.0, 1.0]
+    def copy(self) -> State:
+        """The same with a memory of its own."""
+        return self._replace(memory=None if self.memory is None else tuple(part.copy() for part in self.memory))
+
+
+def first_state(part: Any, Z: np.ndarray) -> State:
+    """State of a part before the first sweep."""
+    price = part.dearest()
+    return State(Z, price, np.zeros_like(Z), np.zeros_like(price), np.zeros_like(Z), part.memory())
+
+
+def after(state: State, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Z and prices once a step along the direction is taken."""
+    if step == 0:
+        return state.Z, state.price
+    return on_simplex(state.Z + step * state.D), state.price + step * state.change
+
+
+def find_direction(part: Any, before: State, Z: np.ndarray, price: np.ndarray, G: np.ndarray, linear: float,
+                   bound: tuple[np.ndarray, np.ndarray] | None, momentum: float,
+                   share: float | None) -> tuple[State, Sums]:
+    """Vertex, gap and move of a part at Z with gradient G, of which `linear` is <constant part of G, Z>.
+
+    Rows and columns of a curvature `bound` ask for the block direction, to an accuracy of `share` times the gap.
     """
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n: at least one vertex expected, found {n!r}")
-    rng = np.random.default_rng(random_state)
-    shape = clips.features.shape[0], clips.n_classes
-    return sum(one_hot(linear_oracle(rng.standard_normal(shape), clips, known), shape[1]) for _ in range(n)) / n
+    labels, vertex_price = part.vertex(G)
+    inner, paid = float(np.vdot(G, Z)), float(price.sum())
+    gap = inner + paid - float(G[np.arange(len(G)), labels].sum()) - float(vertex_price.sum())
+    D, change, memory = None, None, before.memory
+    if bound is not None:
+        slope = G
+        if momentum:
+            slope = G + momentum * (G - before.G - bound[0][:, None] * bound[1] * (Z - before.Z))
+        tol = INNER_ACCURACY * gap / len(price) if share is None else share
+        V, moved, memory = part.nearest(Z, slope, *bound, price, tol, memory)
+        D, change = V - Z, moved - price
+    if D is None or not momentum and np.vdot(G, D) + change.sum() >= 0:  # a clip solved to its share does not move
+        D, change = one_hot(labels, Z.shape[1]) - Z, vertex_price - price
+    sums = Sums(0.5 * (inner + linear) + paid, gap, -float(np.vdot(G, D)) - float(change.sum()),
+                float(np.vdot(Z - before.Z, D)), float(np.vdot(D, D)))
+    return State(Z, price, D, change, G, memory), sums
 
 
-def one_hot(labels, n_classes):
-    """Assignment (N, n_classes) of labels (N,).
+def add(sums: Any) -> Sums:
+    """Sums of several parts."""
+    return Sums(*map(sum, zip(*sums, strict=True)))
 
-    Examples
-    --------
-    >>> one_hot([1, 0], 2).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
+
+# ---------------------------------------------------------------------------------------------- the problems
+class Now(NamedTuple):
+    """What a sweep tells every part."""
+
+    W: np.ndarray  # (d, C) and b (C,): the classifier at the iterate
+    b: np.ndarray
+    scale: float  # 2 / N
+    kappa: np.ndarray  # (C,)
+    weight: np.ndarray  # (C,) of the quadratic part
+    bound: np.ndarray | None  # (C,) columns of the curvature bound; None for plain Frank-Wolfe steps
+    step: float
+    momentum: float
+    share: float | None
+
+
+class Local:
+    """The parts of a set on one machine, with their features: what a sweep does for the ridge objective."""
+
+    def __init__(self, chosen: AdmissibleSet, features: Features, row_weight: np.ndarray | None = None) -> None:
+        self.chosen, self.features, self.row_weight = chosen, features, row_weight
+
+    def sweep(self, states: list[State], now: Now) -> tuple[list[State], Sums, Moments]:
+        """Take the step; then gradient, vertex and direction; states, sums, and moments of the directions."""
+        found = self._each(lambda part, state: self._sweep(part, state, now), states)
+        return [state for state, _, _ in found], add(sums for _, sums, _ in found), self._together(found, now.W.shape)
+
+    def moments(self, states: list[State], step: float, n_classes: int) -> Moments:
+        """Moments of the iterate after the step."""
+        found = self._each(lambda part, state: (self._moments(part, after(state, step)[0]),), states)
+        return self._together(found, (self.features.shape[1], n_classes))
+
+    def _each(self, function, states):
+        parts = self.chosen.parts()
+        if self.chosen.shape[0] < SMALL:
+            return list(map(function, parts, states))
+        return in_threads(function, parts, states)
+
+    def _sweep(self, part, state, now):
+        block, own = self.features.block(part.rows), own_columns(part, len(now.b))
+        Z, price = after(state, now.step)
+        G = Z - block @ np.ascontiguousarray(now.W[:, own]) - now.b[own]
+        rows = np.full(len(Z), now.scale) if self.row_weight is None else now.scale * self.row_weight[part.rows]
+        G *= rows[:, None] * now.weight[own]
+        G += now.kappa[own]
+        bound = None if now.bound is None else (np.maximum(rows, LEAST_BOUND * now.scale), now.bound[own])
+        linear = float(now.kappa[own] @ Z.sum(axis=0))
+        state, sums = find_direction(part, state, Z, price, G, linear, bound, now.momentum, now.share)
+        return state, sums, self._moments(part, state.D, block)
+
+    def _moments(self, part, D, block=None):
+        block = self.features.block(part.rows) if block is None else block
+        R = D if self.row_weight is None else D * self.row_weight[part.rows][:, None]
+        return R.astype(self.features.dtype).T @ block, R.sum(axis=0), np.sum(R * D, axis=0)
+
+    def _together(self, found, shape):
+        total = Moments(np.zeros(shape[::-1]), np.zeros(shape[1]), np.zeros(shape[1]))
+        for part, (*_, moments) in zip(self.chosen.parts(), found, strict=True):
+            for whole, piece in zip(total, moments, strict=True):
+                whole[own_columns(part, shape[1])] += piece
+        return total
+
+
+class Moments(NamedTuple):
+    """Sums over rows of a (N, C) array D."""
+
+    moment: np.ndarray  # (C, d): D' R X, of the rows less the origin
+    count: np.ndarray  # (C,): 1' R D
+    square: np.ndarray  # (C,): column sums of R D^2
+
+
+def own_columns(part: Any, n_classes: int) -> Any:
+    """How to pick a part's columns from all."""
+    return slice(None) if len(part.columns) == n_classes else part.columns
+
+
+class InParts:
+    """The ridge objective over the parts of a set. A sweep reads the features once.
+
+    The gradient of a part follows from the classifier, and the next classifier from the moments of all directions.
     """
-    Z = np.zeros((len(labels), n_classes))
-    Z[np.arange(len(labels)), labels] = 1.0
-    return Z
+
+    def __init__(self, objective: RidgeObjective, chosen: AdmissibleSet, blocks: list[np.ndarray],
+                 block: bool) -> None:
+        if objective.shape[0] != chosen.shape[0]:
+            raise ValueError(f"objective: features of {chosen.shape[0]} intervals expected, the set's, found "
+                             f"{objective.shape[0]}")
+        self.chosen, self.local = chosen, Local(chosen, objective._features, objective.row_weight)
+        self.states = list(map(first_state, chosen.parts(), blocks))
+        self._settle(objective, chosen.shape[1], len(chosen.clips), block)
+
+    def _settle(self, objective, n_classes, n_clips, block):
+        self.objective, self.n_classes, self.n_clips, self.step = objective, n_classes, n_clips, 0.0
+        self.kappa = np.broadcast_to(0.0 if objective.kappa is None else objective.kappa, n_classes)
+        self.weight = np.ones(n_classes) if objective.class_weight is None else objective.class_weight
+        self.bound = np.maximum(self.weight, LEAST_BOUND * self.weight.max()) if block else None
+        self.fresh: Moments | None = None  # of the iterate after the step, where they were computed anew
+        self.total = self.change = Moments(*np.zeros((3, 1)))
+
+    def sweep(self, momentum, share):
+        if self.fresh is None and not self.total.moment.any():
+            self.refresh()
+        total = self.fresh or Moments(*(whole + self.step * change
+                                        for whole, change in zip(self.total, self.change, strict=True)))
+        W, b = self.objective.model(total.moment.T, total.count)
+        now = Now(W.astype(self.objective._features.dtype), b, 2 / self.objective.shape[0], self.kappa, self.weight,
+                  self.bound, self.step, momentum, None if share is None else share / self.n_clips)
+        states, sums, change = self._sweep(now)
+        self.states, self.total, self.change, self.step, self.fresh = states, total, change, 0.0, None
+        return sums
+
+    def _sweep(self, now):
+        return self.local.sweep(self.states, now)
+
+    def curvature(self):
+        return self.objective.curvature(self.change.moment.T, self.change.count, self.change.square)
+
+    def refresh(self):
+        self.fresh = self.local.moments(self.states, self.step, self.n_classes)
+
+    def assignment(self):
+        return dense(self.chosen, [after(state, self.step)[0] for state in self.states])
+
+    def classifier(self):
+        """W (d, C) and b (C,) at the iterate of the last sweep."""
+        return self.objective.on_features(*self.objective.model(self.total.moment.T, self.total.count))
+
+    def round(self):
+        """Labels (N,) closest to the iterate of the last sweep."""
+        return np.concatenate([part.columns[part.vertex(-2 * state.Z)[0]]
+                               for part, state in zip(self.chosen.parts(), self.states, strict=True)])
 
 
-def on_simplex(Z):
-    """Take rounding errors off rows that should lie on the simplex (in place)."""
-    np.clip(Z, 0.0, 1.0, out=Z)
-    Z /= Z.sum(axis=1, keepdims=True)
-    return Z
+class AsOneWhole:
+    """Any convex quadratic: the gradient is carried along by the Hessian, for it is linear."""
 
+    def __init__(self, objective: Objective, chosen: AdmissibleSet, blocks: list[np.ndarray], block: bool) -> None:
+        self.objective, self.chosen, self.step = objective, chosen, 0.0
+        self.states = list(map(first_state, chosen.parts(), blocks))
+        self.bound = None
+        if block:
+            rows, columns = objective.curvature_bound(chosen.shape[1])  # type: ignore[attr-defined]
+            self.bound = np.maximum(rows, LEAST_BOUND * rows.max()), np.maximum(columns, LEAST_BOUND * columns.max())
+        self.G: np.ndarray | None = None
+        self.refresh()
 
-def check_start(Z0, clips, known=None, any_set=False):
-    """A float64 copy of a start, its known rows overwritten, after checks of shape, simplex and classes.
+    def sweep(self, momentum, share):
+        if self.step:
+            self.value += self.step * (0.5 * self.step * self.bent - self.slope)
+            self.G = self.G + self.step * self.H
+        states, found = [], []
+        for part, state in zip(self.chosen.parts(), self.states, strict=True):
+            Z, price = after(state, self.step)
+            own = own_columns(part, self.chosen.shape[1])
+            bound = None if self.bound is None else (self.bound[0][part.rows], self.bound[1][own])
+            state, sums = find_direction(part, state, Z, price, np.ascontiguousarray(self.G[part.rows][:, own]), 0.0,
+                                         bound, momentum, None if share is None else share / len(self.chosen.clips))
+            states.append(state)
+            found.append(sums)
+        self.states, self.step = states, 0.0
+        sums = add(found)._replace(value=self.value)
+        self.slope = sums.slope
+        return sums
 
-    The block of a partly known clip that did not hold the truth already may leave the hull once its known rows are
-    overwritten; it becomes the closest admissible assignment through them.
-    """
-    Z, shape = np.array(Z0, dtype=np.float64), (clips.features.shape[0], clips.n_classes)
-    if Z.shape != shape:
-        raise ValueError(f"Z0 of shape {shape} expected, found {Z.shape}")
-    bad = ~((Z >= -1e-6).all(axis=1) & (np.abs(Z.sum(axis=1) - 1) <= 1e-6))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{_clip_and_row(clips, row)}: a row of Z0 >= 0 that sums to 1 expected, "
-                         f"found {Z[row].tolist()}")
-    Z = on_simplex(Z)
-    through = path_constraints(clips, known)
-    if through is not None:
-        rows = (through >= 0) & (Z[np.arange(len(Z)), np.maximum(through, 0)] < 1)
-        clip = np.repeat(np.arange(len(clips)), clips.lengths)
-        repaired = np.isin(clip, clip[rows])
-        Z[repaired] = one_hot(linear_oracle(-2 * Z, clips, through), Z.shape[1])[repaired]
-    Z = clamp(Z, known)
-    if not any_set:
-        _check_classes(Z, clips, known)
-    return Z
+    def curvature(self):
+        D = dense(self.chosen, [state.D for state in self.states])
+        self.H = self.objective.hessian(D)
+        self.bent = max(float(np.vdot(D, self.H)), 0.0)
+        return self.bent
 
+    def refresh(self):
+        Z, self.H = self.assignment(), 0.0
+        self.value = self.objective.value(Z) + sum(after(state, self.step)[1].sum() for state in self.states)
+        self.G, self.slope, self.bent = self.objective.gradient(Z), 0.0, 0.0
 
-def _check_classes(Z, clips, known):
-    """Raise where a start has mass on a class that its clip does not go through."""
-    own = np.zeros((len(clips), clips.n_classes), dtype=bool)
-    own[np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets)), clips.flat_states] = True
-    outside = (Z > 1e-6) & ~np.repeat(own, clips.lengths, axis=0)
-    if known is not None:
-        outside[known >= 0] = False
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
-        raise ValueError(f"{_clip_and_row(clips, row)}: a start in the hull of the admissible assignments expected "
-                         f"(random_vertices gives one), found {Z[row, column]:.3g} on class {column}, which is not "
-                         f"among the clip's states {clips.states(i).tolist()}")
-
-
-def _clip_and_row(clips, row):
-    i = int(np.searchsorted(clips.offsets, row, side="right")) - 1
-    return f"{clips._name(i)}, its row {row - clips.offsets[i]}"
-
-
-def check_supervised(supervised, clips):
-    """Known classes (N,) int64 with -1 = unknown, after checks; None where nothing is known."""
-    if supervised is None:
-        return None
-    known, N = np.asarray(supervised), clips.features.shape[0]
-    if known.shape != (N,) or known.dtype.kind not in "iu":
-        raise ValueError(f"supervised: {N} ints expected, found {known.dtype} of shape {known.shape}")
-    known = known.astype(np.int64)
-    wrong = np.unique(known[(known < -1) | (known >= clips.n_classes)])
-    if len(wrong):
-        row = int(np.flatnonzero(np.isin(known, wrong))[0])
-        raise ValueError(f"{_clip_and_row(clips, row)}: known classes in [0, {clips.n_classes}) or -1 expected, "
-                         f"found {known[row]}")
-    return known if (known >= 0).any() else None
-
-
-def clamp(Z, known):
-    """Overwrite the known rows of Z by the truth (in place)."""
-    if known is not None:
-        rows = known >= 0
-        Z[rows] = one_hot(known[rows], Z.shape[1])
-    return Z
-
-
-def path_constraints(clips, known):
-    """What the ordered oracle has to go through: known rows of partly known clips; fully known clips are free.
-
-    Fully known clips are overwritten afterwards, so that they may be inadmissible.
-    """
-    if known is None:
-        return None
-    unknown = np.add.reduceat((known < 0).astype(np.int64), clips.offsets[:-1])
-    partly = (unknown > 0) & (unknown < clips.lengths)
-    return np.where(np.repeat(partly, clips.lengths), known, -1) if partly.any() else None
-
-
-def _vertex_oracle(clips, known, oracle):
-    """Function from a gradient (N, C) to a vertex (N, C) that is fixed on the known rows."""
-    if oracle is None:
-        through = path_constraints(clips, known)
-
-        def oracle(gradient):
-            return linear_oracle(gradient, clips, through)
-
-    return lambda gradient: clamp(one_hot(oracle(gradient), clips.n_classes), known)
+    def assignment(self):
+        return dense(self.chosen, [after(state, self.step)[0] for state in self.states])
