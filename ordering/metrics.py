@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -306,7 +307,7 @@ def summary(
     }
 
 
-def average_precision(truth: ArrayLike, scores: ArrayLike, method: str = "voc07") -> float | np.ndarray:
+def average_precision(truth: ArrayLike, scores: ArrayLike, method: str = "voc07") -> Any:
     """Average precision of scores, one ranking per column.
 
     Parameters
