@@ -4,11 +4,18 @@ Labels are (N,) integers, the intervals of all clips stacked; `lengths` (n,) say
 clip. A *run* is a maximal stretch of one label inside one clip. Explained in ``book/10-measuring.ipynb``.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score
+from numpy.typing import ArrayLike
+
+from ordering._check import is_integer, one_of
+from ordering._runs import runs
 
 __all__ = [
     "IntervalScores",
@@ -41,7 +48,14 @@ class IntervalScores:
     per_interval: np.ndarray
 
 
-def interval_scores(true, predicted, lengths, background, match="ordered", normalize="prediction"):
+def interval_scores(
+    true: ArrayLike,
+    predicted: ArrayLike,
+    lengths: ArrayLike,
+    background: int | None,
+    match: str = "ordered",
+    normalize: str = "prediction",
+) -> IntervalScores:
     """Overlap of true and predicted intervals of each action.
 
     Papers report such a number under at least three definitions; all are here.
@@ -95,8 +109,8 @@ def interval_scores(true, predicted, lengths, background, match="ordered", norma
     """
     true, predicted, lengths = _checked(true, predicted, lengths)
     background = _checked_background(background)
-    matcher = _option("match", match, {"ordered": _ordered, "best": _best, "frames": _frames})
-    overlap = _option("normalize", normalize, _OVERLAPS)
+    matcher = _MATCHERS[one_of("match", match, _MATCHERS)]
+    overlap = _OVERLAPS[one_of("normalize", normalize, _OVERLAPS)]
 
     borders = np.cumsum(lengths)[:-1]
     found = [
@@ -116,21 +130,22 @@ def interval_scores(true, predicted, lengths, background, match="ordered", norma
 
 
 def _ordered(true, predicted, overlap):
-    runs = _runs(predicted)
+    found = _labelled_runs(predicted)
     position = 0
-    for label, start, stop in _runs(true):
-        match = next((j for j in range(position, len(runs)) if runs[j][0] == label), None)
+    for label, start, stop in _labelled_runs(true):
+        match = next((j for j in range(position, len(found)) if found[j][0] == label), None)
         if match is None:
             yield label, 0.0
             continue
         position = match + 1
-        yield label, _run_overlap(start, stop, *runs[match][1:], overlap)
+        _, p, q = found[match]
+        yield label, _run_overlap(start, stop, p, q, overlap)
 
 
 def _best(true, predicted, overlap):
-    runs = _runs(predicted)
-    for label, start, stop in _runs(true):
-        scores = [_run_overlap(start, stop, p, q, overlap) for c, p, q in runs if c == label]
+    found = _labelled_runs(predicted)
+    for label, start, stop in _labelled_runs(true):
+        scores = [_run_overlap(start, stop, p, q, overlap) for c, p, q in found if c == label]
         yield label, max(scores, default=0.0)
 
 
@@ -140,7 +155,8 @@ def _frames(true, predicted, overlap):
         yield int(label), overlap(int((t & p).sum()), int(t.sum()), int(p.sum())) if p.any() else 0.0
 
 
-_OVERLAPS = {  # common, true, predicted numbers of intervals -> score
+_MATCHERS = {"ordered": _ordered, "best": _best, "frames": _frames}
+_OVERLAPS: dict[str, Callable[[int, int, int], float]] = {  # common, true, predicted numbers of intervals -> score
     "prediction": lambda common, n_true, n_predicted: common / n_predicted,
     "union": lambda common, n_true, n_predicted: common / (n_true + n_predicted - common),
     "truth": lambda common, n_true, n_predicted: common / n_true,
@@ -151,11 +167,10 @@ def _run_overlap(start, stop, p, q, overlap):
     return overlap(max(0, min(stop, q) - max(start, p)), stop - start, q - p)
 
 
-def _runs(labels):
+def _labelled_runs(labels):
     """The runs of one clip as a list of (label, start, stop)."""
-    borders = np.flatnonzero(np.diff(labels)) + 1
-    starts = [0, *borders.tolist()]
-    return list(zip(labels[starts].tolist(), starts, [*starts[1:], len(labels)], strict=True))
+    start, stop = runs(labels)
+    return list(zip(labels[start].tolist(), start.tolist(), stop.tolist(), strict=True))
 
 
 def _group_means(group, values, n_groups):
@@ -165,7 +180,7 @@ def _group_means(group, values, n_groups):
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def single_interval_floor(true, lengths, background):
+def single_interval_floor(true: ArrayLike, lengths: ArrayLike, background: int | None) -> float:
     """Expected IoD when one interval, drawn at random in the clip, is predicted for each true action run.
 
     It is the run's share of its clip, averaged over all non-background runs: the floor under every IoD.
@@ -191,13 +206,13 @@ def single_interval_floor(true, lengths, background):
     shares = [
         (stop - start) / len(t)
         for t in np.split(true, np.cumsum(lengths)[:-1])
-        for label, start, stop in _runs(t)
+        for label, start, stop in _labelled_runs(t)
         if label != background
     ]
     return float(np.mean(shares)) if shares else float("nan")
 
 
-def frame_accuracy(true, predicted):
+def frame_accuracy(true: ArrayLike, predicted: ArrayLike) -> float:
     """Share of intervals whose label is right, background included.
 
     Parameters
@@ -223,7 +238,7 @@ def frame_accuracy(true, predicted):
     return float(np.mean(true == predicted))
 
 
-def precision_recall(true, predicted, background):
+def precision_recall(true: ArrayLike, predicted: ArrayLike, background: int | None) -> tuple[float, float]:
     """Precision and recall of the intervals, background left out.
 
     Precision is the share of right labels among the intervals predicted as some action, recall the share
@@ -257,7 +272,9 @@ def precision_recall(true, predicted, background):
     return right / max(int(claimed.sum()), 1), right / max(int(action.sum()), 1)
 
 
-def summary(true, predicted, lengths, background):
+def summary(
+    true: ArrayLike, predicted: ArrayLike, lengths: ArrayLike, background: int | None
+) -> dict[str, float]:
     """The numbers that are printed together wherever one of them appears.
 
     Parameters
@@ -290,7 +307,7 @@ def summary(true, predicted, lengths, background):
     }
 
 
-def average_precision(truth, scores, method="voc07"):
+def average_precision(truth: ArrayLike, scores: ArrayLike, method: str = "voc07") -> Any:
     """Average precision of scores, one ranking per column.
 
     Parameters
@@ -328,15 +345,16 @@ def average_precision(truth, scores, method="voc07"):
     truth, scores = np.asarray(truth), np.asarray(scores)
     if truth.shape != scores.shape or truth.ndim not in (1, 2) or len(truth) == 0:
         raise ValueError(
-            "truth and scores must have one shape, (N,) or (N, C) with N > 0; "
-            f"got {truth.shape} and {scores.shape}"
+            "truth, scores: one shape (N,) or (N, C) with N > 0 expected, "
+            f"found {truth.shape} and {scores.shape}"
         )
     if not np.all((truth == 0) | (truth == 1)):
-        raise ValueError("truth must hold 0 and 1 only (or booleans); for labels use one column per class")
+        other = truth[(truth != 0) & (truth != 1)].flat[0]
+        raise ValueError(f"truth: 0 and 1 only expected, found {other}; for labels use one column per class")
     if not np.all(np.isfinite(scores)):
         row = tuple(int(i) for i in np.argwhere(~np.isfinite(scores))[0])
-        raise ValueError(f"scores must be finite; found {scores[row]} at {row}")
-    one = _option("method", method, {"voc07": _voc07, "area": _area})
+        raise ValueError(f"scores: finite numbers expected, found {scores[row]} at {row}")
+    one = _AVERAGES[one_of("method", method, _AVERAGES)]
     columns = truth.reshape(len(truth), -1) == 1, scores.reshape(len(scores), -1).astype(np.float64)
     empty = np.flatnonzero(~columns[0].any(axis=0))
     if len(empty):
@@ -357,35 +375,36 @@ def _voc07(truth, scores):
 
 
 def _area(truth, scores):
+    from sklearn.metrics import average_precision_score  # heavy to import
+
     return float(average_precision_score(truth, scores)) if truth.any() else 0.0
 
 
-def _option(name, value, allowed):
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
-    return allowed[value]
+_AVERAGES = {"voc07": _voc07, "area": _area}
 
 
-def _checked(true, predicted, lengths=None):
+def _checked(
+    true: ArrayLike, predicted: ArrayLike, lengths: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels as int arrays of one shape, lengths that sum to it."""
-    true, predicted = (_checked_labels(name, x) for name, x in (("true", true), ("predicted", predicted)))
+    true, predicted = _checked_labels("true", true), _checked_labels("predicted", predicted)
     if true.shape != predicted.shape:
-        raise ValueError(f"true has {len(true)} labels, predicted has {len(predicted)}")
+        raise ValueError(f"predicted: as many labels as true, {len(true)}, expected, found {len(predicted)}")
     lengths = np.asarray([len(true)] if lengths is None else lengths)
     positive = lengths.ndim == 1 and lengths.dtype.kind in "iu" and (lengths > 0).all()
     if not positive or lengths.sum() != len(true):
         raise ValueError(
-            f"lengths must be positive ints, one per clip, that sum to the number of labels {len(true)}; "
-            f"got shape {lengths.shape}, dtype {lengths.dtype}, sum {lengths.sum()}"
+            f"lengths: positive ints, one per clip, with sum {len(true)}, the number of labels, expected, "
+            f"found shape {lengths.shape}, dtype {lengths.dtype}, sum {lengths.sum()}"
         )
     return true, predicted, lengths
 
 
-def _checked_labels(name, labels):
+def _checked_labels(name: str, labels: ArrayLike) -> np.ndarray:
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) == 0 or labels.min() < 0:
         raise ValueError(
-            f"{name} must be a non-empty (N,) array of integer labels >= 0; got shape {labels.shape}, "
+            f"{name}: a non-empty (N,) array of integer labels >= 0 expected, found shape {labels.shape}, "
             f"dtype {labels.dtype}" + (f", smallest {labels.min()}" if labels.size else "")
         )
     return labels
@@ -394,6 +413,6 @@ def _checked_labels(name, labels):
 def _checked_background(background):
     if background is None:
         return None
-    if not isinstance(background, int | np.integer) or background < 0:
-        raise ValueError(f"background must be a class index >= 0 or None, got {background!r}")
+    if not is_integer(background) or background < 0:
+        raise ValueError(f"background: a class >= 0 or None expected, found {background!r}")
     return int(background)

@@ -3,15 +3,24 @@
 Explained in ``book/11-baselines.ipynb``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from ordering._check import number, positive_integer
 from ordering.kernels.compile import compiled
+
+if TYPE_CHECKING:
+    from ordering.clips import Clips
 
 __all__ = ["NormalizedCut", "affinity", "chi_squared_band"]
 
 
-def chi_squared_band(clips, width=10, square=True):
+def chi_squared_band(clips: Clips, width: int = 10, square: bool = True) -> np.ndarray:
     """Chi-squared distances between each interval and those that follow it closely in its clip.
 
     Parameters
@@ -44,8 +53,7 @@ def chi_squared_band(clips, width=10, square=True):
     >>> chi_squared_band(clips, width=3).round(12).tolist()
     [[0.0, 1.0], [1.0, nan], [nan, nan]]
     """
-    if not isinstance(width, int | np.integer) or width < 1:
-        raise ValueError(f"width must be a positive integer, got {width!r}")
+    width = positive_integer("width", width)
     band = np.full((clips.offsets[-1], width - 1), np.nan)
     for i in range(len(clips)):
         rows = clips.rows(i)
@@ -54,8 +62,8 @@ def chi_squared_band(clips, width=10, square=True):
         if features.min(initial=0) < 0:
             t, j = (int(x[0]) for x in np.nonzero(features < 0))
             raise ValueError(
-                f"clip {i}: chi-squared distances need features >= 0, found {features[t, j]} at its interval {t}, "
-                f"feature {j}"
+                f"clip {i}: features >= 0 expected for chi-squared distances, found {features[t, j]} at its "
+                f"interval {t}, feature {j}"
             )
         _chi_squared(np.ascontiguousarray(features**2 if square else features), band[rows])
     return band
@@ -74,7 +82,7 @@ def _chi_squared(histograms, band):  # pragma: no cover
             band[t, k - 1] = total / 2
 
 
-def affinity(distances, alpha=0.1, beta=None):
+def affinity(distances: np.ndarray, alpha: float = 0.1, beta: float | None = None) -> sp.csr_array:
     """Sparse affinity E_ij = exp(-alpha |i - j| - beta distance_ij) of all clips.
 
     Parameters
@@ -105,9 +113,7 @@ def affinity(distances, alpha=0.1, beta=None):
     if beta is None:
         mean = distances[inside].mean() if inside.any() else 0.0
         beta = 1 / mean if mean > 0 else 1.0
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not np.isfinite(value) or value < 0:
-            raise ValueError(f"{name} must be finite and >= 0, got {value!r}")
+    alpha, beta = number("alpha", alpha, least=0), number("beta", beta, least=0)
     N = len(distances)
     row, gap = np.nonzero(inside)
     upper = sp.csr_array((np.exp(-alpha * (gap + 1) - beta * distances[inside]), (row, row + gap + 1)), (N, N))
@@ -143,27 +149,43 @@ class NormalizedCut:
     [1.0, 0.0]
     """
 
-    def __init__(self, E):
+    def __init__(self, E: ArrayLike | sp.sparray | sp.spmatrix) -> None:
         E = sp.csr_array(E)
         if E.shape[0] != E.shape[1]:
-            raise ValueError(f"E must be square, got shape {E.shape}")
-        if not np.all(np.isfinite(E.data)) or E.data.min(initial=0) < 0:
-            raise ValueError("affinities must be finite and >= 0")
+            raise ValueError(f"E: a square matrix expected, found shape {E.shape}")
+        wrong = E.data[~(np.isfinite(E.data) & (E.data >= 0))]
+        if len(wrong):
+            raise ValueError(f"E: finite affinities >= 0 expected, found {wrong[0]}")
         degree = E.sum(axis=1)
         scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1)), 0)
         self._smooth = (sp.diags_array(scale) @ E @ sp.diags_array(scale)).tocsr()
 
-    def value(self, Z):
+    def curvature_bound(self, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (N,) and columns (C,) whose outer product bounds the Hessian: <D, hessian(D)> <= sum of r c D^2.
+
+        The eigenvalues of D^{-1/2} E D^{-1/2} lie in [-1, 1], hence those of B in [0, 2], and the Hessian is 2 B.
+
+        Examples
+        --------
+        >>> import numpy as np, scipy.sparse as sp
+        >>> rows, columns = NormalizedCut(sp.csr_array(np.ones((2, 2)))).curvature_bound(3)
+        >>> rows.tolist(), columns.tolist()
+        ([4.0, 4.0], [1.0, 1.0, 1.0])
+        """
+        return np.full(self._smooth.shape[0], 4.0), np.ones(n_classes)
+
+    def value(self, Z: ArrayLike) -> float:
         """g(Z), a float."""
+        Z = np.asarray(Z, dtype=np.float64)
         return 0.5 * float(np.sum(Z * self.hessian(Z)))
 
-    def gradient(self, Z):
+    def gradient(self, Z: ArrayLike) -> np.ndarray:
         """2 B Z, (N, C)."""
         return self.hessian(Z)
 
-    def hessian(self, D):
+    def hessian(self, D: ArrayLike) -> np.ndarray:
         """The gradient's change 2 B D (N, C) along D."""
         D = np.asarray(D, dtype=np.float64)
         if D.ndim != 2 or len(D) != self._smooth.shape[0]:
-            raise ValueError(f"expected ({self._smooth.shape[0]}, C), got {D.shape}")
+            raise ValueError(f"an assignment of shape ({self._smooth.shape[0]}, C) expected, found {D.shape}")
         return 2 * (D - self._smooth @ D)

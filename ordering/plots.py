@@ -4,11 +4,26 @@ Every function draws into an ``ax`` (a new one if none is given) and returns it;
 Arrays count from 0, what is written on a figure counts from 1.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch, Rectangle
+from numpy.typing import ArrayLike
+
+from ordering._check import one_of
+from ordering._runs import runs
+
+if TYPE_CHECKING:
+    from ordering.clips import Clips
+    from ordering.solver import Solution
 
 BACKGROUND_COLOR = "#D9D9D9"
 # Paul Tol's "muted" scheme and three colours of Okabe and Ito: they stay apart for colour-blind readers.
@@ -16,7 +31,7 @@ PALETTE = ("#332288", "#88CCEE", "#CC6677", "#117733", "#DDCC77", "#AA4499",
            "#44AA99", "#882255", "#999933", "#0072B2", "#E69F00", "#D55E00")  # fmt: skip
 
 
-def use_style():
+def use_style() -> None:
     """Set matplotlib's defaults for the whole book.
 
     White opaque figures (readable on a dark page), text of 11 points, and nothing random in saved files.
@@ -41,14 +56,14 @@ def use_style():
             "axes.titlesize": 12,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": mpl.cycler(color=PALETTE),
+            "axes.prop_cycle": cycler(color=PALETTE),
             "legend.frameon": False,
             "svg.hashsalt": "ordering",
         }
     )
 
 
-def action_colors(n_classes, background_class=None):
+def action_colors(n_classes: int, background_class: int | None = None) -> list[tuple[float, float, float]]:
     """One colour a class, the same in every figure; background is grey.
 
     Parameters
@@ -71,13 +86,21 @@ def action_colors(n_classes, background_class=None):
     colors = []
     for c in range(n_classes):
         fade = 0.5 ** (c // len(PALETTE))
-        colors.append(tuple(1 - fade * (1 - v) for v in to_rgb(PALETTE[c % len(PALETTE)])))
+        r, g, b = to_rgb(PALETTE[c % len(PALETTE)])
+        colors.append((1 - fade * (1 - r), 1 - fade * (1 - g), 1 - fade * (1 - b)))
     if background_class is not None:
         colors[background_class] = to_rgb(BACKGROUND_COLOR)
     return colors
 
 
-def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_per_interval=None):
+def timeline(
+    rows: Mapping[str, ArrayLike],
+    lengths: Clips | ArrayLike,
+    names: Sequence[str] | None = None,
+    background_class: int | None = None,
+    ax: Axes | None = None,
+    seconds_per_interval: float | None = None,
+) -> Axes:
     """Labelings as horizontal strips above one another, one block a run, action names in the blocks.
 
     Parameters
@@ -110,26 +133,27 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
     >>> [text.get_text() for text in ax.texts]
     ['walk', 'sit']
     """
-    rows = {title: np.asarray(labels) for title, labels in rows.items()}
-    ends = np.cumsum(np.atleast_1d(getattr(lengths, "lengths", lengths)))
-    for title, labels in rows.items():
+    strips = {title: np.asarray(labels) for title, labels in rows.items()}
+    ends = np.cumsum(np.atleast_1d(lengths.lengths if hasattr(lengths, "lengths") else lengths))
+    for title, labels in strips.items():
         if labels.shape != (ends[-1],):
-            raise ValueError(f"strip {title!r}: expected {ends[-1]} labels, found shape {labels.shape}")
-    largest = max(int(labels.max()) for labels in rows.values())
+            raise ValueError(f"strip {title!r}: {ends[-1]} labels expected, found shape {labels.shape}")
+    largest = max(int(labels.max()) for labels in strips.values())
     n_classes = max(largest + 1, len(names or ()), (background_class or 0) + 1)
     names = list(names) if names is not None else [str(c + 1) for c in range(n_classes)]
     colors = action_colors(n_classes, background_class)
-    own_figure = ax is None
-    if own_figure:
-        _, ax = plt.subplots(figsize=(8, 0.9 + 0.5 * len(rows)))
+    figure = None
+    if ax is None:
+        figure = plt.figure(figsize=(8, 0.9 + 0.5 * len(strips)))
+        ax = figure.add_subplot()
     scale, first = (1.0, 0.5) if seconds_per_interval is None else (seconds_per_interval, 0.0)  # interval 1 is at 1
     ax.set_xlim(first, first + ends[-1] * scale)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_ylim(len(strips) - 0.5, -0.5)
     width = ax.get_window_extent().width / ax.figure.dpi * 72 * 0.85  # points; the titles need some too
 
     drawn, named = set(), set()
-    for y, labels in enumerate(rows.values()):
-        for start, stop in _runs(labels, ends):
+    for y, labels in enumerate(strips.values()):
+        for start, stop in zip(*runs(labels, ends), strict=True):
             c = int(labels[start])
             left, block = first + start * scale, (stop - start) * scale
             ax.add_patch(Rectangle((left, y - 0.4), block, 0.8, facecolor=colors[c], edgecolor="white"))
@@ -146,16 +170,16 @@ def timeline(rows, lengths, names=None, background_class=None, ax=None, seconds_
         handles = [Patch(color=colors[c], label=names[c]) for c in sorted(drawn - named)]
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=4.5, ncols=4,
                   fontsize=9)  # fmt: skip
-        if own_figure:
-            ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(handles) + 3) // 4) + 0.1)
-    ax.set_yticks(range(len(rows)), list(rows))
+        if figure is not None:
+            figure.set_figheight(figure.get_figheight() + 0.2 * ((len(handles) + 3) // 4) + 0.1)
+    ax.set_yticks(range(len(strips)), list(strips))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("interval" if seconds_per_interval is None else "time (s)")
     return ax
 
 
-def assignment(Z, ax=None, names=None):
+def assignment(Z: ArrayLike, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
     """An assignment as a picture: time runs to the right, one row a class, the first class at the bottom.
 
     Parameters
@@ -179,7 +203,7 @@ def assignment(Z, ax=None, names=None):
     Z = np.asarray(Z)
     T, C = Z.shape
     if ax is None:
-        _, ax = plt.subplots(figsize=(6, 0.9 + 0.35 * C))
+        ax = plt.figure(figsize=(6, 0.9 + 0.35 * C)).add_subplot()
     ax.imshow(Z.T, cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower", interpolation="nearest",
               extent=(0.5, T + 0.5, 0.5, C + 0.5))  # fmt: skip
     ax.hlines(np.arange(1, C) + 0.5, 0.5, T + 0.5, color="#CCCCCC", lw=0.6)
@@ -187,12 +211,14 @@ def assignment(Z, ax=None, names=None):
     if T <= 20:
         ax.set_xticks(range(1, T + 1))
     else:
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
     ax.set(xlabel="interval $t$", ylabel="" if names else "class")
     return ax
 
 
-def convergence(solutions, axes=None, against="passes"):
+def convergence(
+    solutions: Mapping[str, Solution], axes: Sequence[Axes] | np.ndarray | None = None, against: str = "passes"
+) -> np.ndarray:
     """Objective, and duality gap on a logarithmic scale, of one or more solver runs.
 
     Parameters
@@ -217,8 +243,7 @@ def convergence(solutions, axes=None, against="passes"):
     >>> len(axes[0].lines[0].get_xdata()), len(axes[1].lines[0].get_xdata())
     (2, 1)
     """
-    if against not in ("passes", "seconds"):
-        raise ValueError(f"against: expected 'passes' or 'seconds', found {against!r}")
+    one_of("against", against, ("passes", "seconds"))
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(8, 3.2))
     for (name, solution), color in zip(solutions.items(), action_colors(len(solutions)), strict=True):
@@ -234,7 +259,13 @@ def convergence(solutions, axes=None, against="passes"):
     return np.asarray(axes)
 
 
-def staircase(states, n_states, ax=None, cost=None, colors=None):
+def staircase(
+    states: ArrayLike,
+    n_states: int,
+    ax: Axes | None = None,
+    cost: ArrayLike | None = None,
+    colors: Sequence[Any] | None = None,
+) -> Axes:
     """The state of every interval as a staircase on the T x S grid, over the costs if they are given.
 
     Parameters
@@ -262,7 +293,7 @@ def staircase(states, n_states, ax=None, cost=None, colors=None):
     states = np.asarray(states)
     T = len(states)
     if ax is None:
-        _, ax = plt.subplots(figsize=(5, 3.2))
+        ax = plt.figure(figsize=(5, 3.2)).add_subplot()
     if cost is not None:
         shown = np.ma.masked_invalid(np.asarray(cost, dtype=float).T)
         ax.imshow(shown, cmap="YlOrBr", aspect="auto", origin="lower", interpolation="nearest",
@@ -290,7 +321,9 @@ METHOD_STYLES = {  # colour and name of each method in every figure of results
 }  # fmt: skip
 
 
-def score_curves(table, methods, score="iod", ax=None, weak=False):
+def score_curves(
+    table: Any, methods: Iterable[str], score: str = "iod", ax: Axes | None = None, weak: bool = False
+) -> Axes:
     """Score against the labelled fraction, mean and standard deviation over the splits.
 
     Parameters
@@ -317,7 +350,7 @@ def score_curves(table, methods, score="iod", ax=None, weak=False):
     >>> plt.close(ax.figure)
     """
     if ax is None:
-        _, ax = plt.subplots()
+        ax = plt.figure().add_subplot()
     ends = np.array([0.0, 1.0])
     for method in methods:
         color, name = METHOD_STYLES[method]
@@ -332,13 +365,6 @@ def score_curves(table, methods, score="iod", ax=None, weak=False):
     ax.set(xlabel="labelled fraction of the Sup pool", ylabel=score)
     ax.legend(fontsize=9)
     return ax
-
-
-def _runs(labels, ends):
-    """(start, stop) of every maximal stretch of one label inside one clip; ``ends`` are the clips' ends."""
-    change = np.flatnonzero(np.diff(labels)) + 1
-    borders = np.union1d(change, np.concatenate([[0], ends]))
-    return list(zip(borders[:-1], borders[1:], strict=True))
 
 
 def _ink(color):

@@ -4,17 +4,20 @@ Its sizes follow the public facts of the paper's data set; its difficulty was se
 (``scripts/calibrate_synthetic.py``). Explained in ``book/12-synthetic-data.ipynb``.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
-from tqdm.auto import tqdm
 
+from ordering._check import one_of, positive_integer
 from ordering.clips import Clips
 
 __all__ = ["PRESETS", "ClipModel", "make_clips", "make_preset"]
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"n_clips": 120, "n_features": 200, "sep": 2.0},
     "book": {"n_clips": 300, "n_features": 400, "sep": 1.4},
     "paper": {"n_clips": 937, "n_features": 2000, "sep": 1.1},
@@ -52,16 +55,16 @@ class ClipModel:
     n_actions: int = 16
     frequency_decay: float = 0.8
     short_transcripts: float = 0.667
-    transcript_range: tuple = (2, 11)
+    transcript_range: tuple[int, int] = (2, 11)
     long_share: float = 0.03
-    long_range: tuple = (5, 11)
+    long_range: tuple[int, int] = (5, 11)
     tempo_spread: float = 0.4
     action_length: float = 13.2
     action_spread: float = 0.4
     action_variation: float = 0.7
     gap_length: float = 15.0
     gap_variation: float = 0.8
-    clip_range: tuple = (11, 289)
+    clip_range: tuple[int, int] = (11, 289)
     n_factors: int = 30
     sep: float = 1.3
     n_modes: int = 20
@@ -76,36 +79,38 @@ class ClipModel:
     words_shape: float = 2.0
     pooling: int = 1
 
-    def frequencies(self):
+    def frequencies(self) -> np.ndarray:
         """Probability (A,) of each action at each place of a transcript."""
         weights = np.arange(1, self.n_actions + 1) ** -float(self.frequency_decay)
         return weights / weights.sum()
 
-    def draw_segments(self, rng, typical):
+    def draw_segments(self, rng: np.random.Generator, typical: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """One clip: its transcript (K,) and the lengths (2K + 1,) of background, action, ..., background.
 
         `typical` (A,) holds the c_a of the class docstring.
         """
         for _ in range(1000):
             if rng.random() < self.long_share:
-                K = rng.integers(self.long_range[0], self.long_range[1] + 1)
+                K = int(rng.integers(self.long_range[0], self.long_range[1] + 1))
             else:
-                K = np.clip(1 + rng.geometric(self.short_transcripts), *self.transcript_range)
+                K = int(np.clip(1 + rng.geometric(self.short_transcripts), *self.transcript_range))
             transcript = rng.choice(self.n_actions, size=K, p=self.frequencies())
             tempo = np.exp(self.tempo_spread * rng.standard_normal() - self.tempo_spread**2 / 2)
             sigma = np.sqrt(np.log1p(self.action_variation**2))
             shape = self.gap_variation**-2
-            lengths = np.empty(2 * K + 1)
-            lengths[0::2] = rng.gamma(shape, self.gap_length / shape, K + 1)
-            lengths[1::2] = typical[transcript] * rng.lognormal(-(sigma**2) / 2, sigma, K)
-            lengths = np.maximum(1, np.round(tempo * lengths)).astype(np.int64)
+            durations = np.empty(2 * K + 1)
+            durations[0::2] = rng.gamma(shape, self.gap_length / shape, K + 1)
+            durations[1::2] = typical[transcript] * rng.lognormal(-(sigma**2) / 2, sigma, K)
+            lengths = np.maximum(1, np.round(tempo * durations)).astype(np.int64)
             if self.clip_range[0] <= lengths.sum() <= self.clip_range[1]:
                 return transcript, lengths
-        raise ValueError(f"no clip with a length in clip_range={self.clip_range} in 1000 draws")
+        raise ValueError(f"clip_range: a length in {self.clip_range} in 1000 draws expected, found none")
 
-    def draw_path(self, rng, means, lengths):
+    def draw_path(self, rng: np.random.Generator, means: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Latent path (T, q) of one clip, given the mean (2K + 1, q) and the length of each segment."""
-        T, q = lengths.sum(), self.n_factors
+        from scipy.signal import lfilter  # heavy to import
+
+        T, q = int(lengths.sum()), self.n_factors
         segments = means + self.segment_noise * rng.standard_normal(means.shape)
         innovations = rng.standard_normal((T, q))
         innovations[1:] *= np.sqrt(1 - self.autocorrelation**2)
@@ -113,7 +118,7 @@ class ClipModel:
         clip = self.clip_noise * rng.standard_normal(q)
         return np.repeat(segments, lengths, axis=0) + clip + self.interval_noise * wander
 
-    def draw_features(self, rng, logits):
+    def draw_features(self, rng: np.random.Generator, logits: np.ndarray) -> np.ndarray:
         """Pooled, square-rooted histograms (T, d) of one clip, given the logits (T, d) of its words."""
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
@@ -127,7 +132,9 @@ class ClipModel:
         return np.sqrt(pooled / pooled.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def make_clips(n_clips, n_features, random_state=0, **knobs):
+def make_clips(
+    n_clips: int, n_features: int, random_state: int | np.random.Generator = 0, **knobs: Any
+) -> Clips:
     """Labelled clips with ordered actions, drawn from `ClipModel`.
 
     Parameters
@@ -163,11 +170,9 @@ def make_clips(n_clips, n_features, random_state=0, **knobs):
     >>> clips.features.shape[1], clips.n_classes, clips.features.dtype.name
     (30, 17, 'float32')
     """
-    for name, value in (("n_clips", n_clips), ("n_features", n_features)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    n_clips, d = positive_integer("n_clips", n_clips), positive_integer("n_features", n_features)
     model, rng = ClipModel(**knobs), np.random.default_rng(random_state)
-    A, q, d = model.n_actions, model.n_factors, int(n_features)
+    A, q = model.n_actions, model.n_factors
 
     typical = np.exp(model.action_spread * rng.standard_normal(A))
     typical *= model.action_length / (model.frequencies() @ typical)
@@ -182,9 +187,10 @@ def make_clips(n_clips, n_features, random_state=0, **knobs):
     features = np.empty((lengths.sum(), d), dtype=np.float32)
     labels = np.full(len(features), A)
     stops = np.cumsum(lengths)
-    each = zip(transcripts, segments, stops, strict=True)
-    quiet = features.size < 50_000_000  # over within a second or two
-    for transcript, own, stop in tqdm(each, "drawing clips", n_clips, leave=False, disable=quiet):
+    each: Iterable = zip(transcripts, segments, stops, strict=True)
+    if features.size >= 50_000_000:  # smaller ones are over within a second or two
+        each = _with_bar(each, n_clips)
+    for transcript, own, stop in each:
         rows = slice(stop - own.sum(), stop)
         means = modes[rng.integers(model.n_modes, size=len(own))]
         means[1::2] = actions[transcript]
@@ -195,7 +201,16 @@ def make_clips(n_clips, n_features, random_state=0, **knobs):
     return Clips(features, lengths, transcripts, A, background="around", labels=labels)
 
 
-def make_preset(name, random_state=0, **knobs):
+def _with_bar(each, total):
+    """The same items behind a progress bar, where tqdm is installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return each
+    return tqdm(each, "drawing clips", total, leave=False)
+
+
+def make_preset(name: str, random_state: int | np.random.Generator = 0, **knobs: Any) -> Clips:
     """`make_clips` at one of the book's three sizes, with the difficulty calibrated for that size.
 
     Parameters
@@ -216,6 +231,5 @@ def make_preset(name, random_state=0, **knobs):
     >>> len(make_preset("quick"))
     120
     """
-    if name not in PRESETS:
-        raise ValueError(f"preset must be one of {list(PRESETS)}, got {name!r}")
-    return make_clips(random_state=random_state, **{**PRESETS[name], **knobs})
+    preset = PRESETS[one_of("name", name, PRESETS)]
+    return make_clips(random_state=random_state, **{**preset, **knobs})

@@ -51,7 +51,7 @@ def make_environment():
     if STAMP.exists() and STAMP.read_text() == wanted:
         return
     STAMP.unlink(missing_ok=True)
-    print("Making .venv from requirements.txt (about 190 packages, once; a minute or two)", flush=True)
+    print("Making .venv from requirements.txt (about 200 packages, once; a minute or two)", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
     install("-r", ROOT / "requirements.txt")
     install("--no-deps", "--no-build-isolation", "-e", ROOT)
@@ -71,8 +71,23 @@ def build(options):
     return render.render_book(root, options.size, out.resolve())
 
 
+def lint(root):
+    """Run ruff and mypy over the repository, one line each for what they find; the names of those that fail."""
+    failed = []
+    for name, *arguments in (("ruff", "check", "--quiet", "."), ("mypy", "--no-error-summary")):
+        if subprocess.run([sys.executable, "-m", name, *arguments], cwd=root).returncode:
+            failed.append(name)
+        print(f"{name}: {'failed, see above' if name in failed else 'passed'}", flush=True)
+    return failed
+
+
 def test(options):
-    """Run every test: unit tests, doctests, and the built book in a browser; the exit status."""
+    """Run ruff and mypy, then every test: unit tests, doctests, and the built book in a browser; the exit status.
+
+    With arguments for pytest only what they name is run.
+    """
+    if not options.arguments and lint(ROOT):
+        return 1
     command = [sys.executable, "-m", "pytest", "--doctest-modules", "ordering", "tests", *options.arguments]
     return subprocess.run(command, cwd=ROOT).returncode
 
@@ -108,8 +123,8 @@ def parse_arguments():
     command.add_argument("--root", type=Path, default=ROOT, help="folder of another book")
     command.add_argument("--out", type=Path, help="where the pages go (default: ROOT/_build/html)")
     command.set_defaults(run=build)
-    command = commands.add_parser("test", help="run the tests")
-    command.add_argument("arguments", nargs="*", help="passed to pytest (after --)")
+    command = commands.add_parser("test", help="run ruff, mypy and all tests")
+    command.add_argument("arguments", nargs="*", help="passed to pytest (after --), which then runs alone")
     command.set_defaults(run=test)
     command = commands.add_parser("serve", help="serve the built pages")
     command.add_argument("--port", type=int, default=8000)

@@ -202,5 +202,5 @@ def test_wrong_input_is_a_clear_error(clips, call, message):
 
 def test_normalized_cuts_rejects_negative_features():
     clips = Clips(-np.ones((5, 2)), [5], [[0]], n_actions=1)
-    with pytest.raises(ValueError, match="clip 0: chi-squared distances need features >= 0"):
+    with pytest.raises(ValueError, match="clip 0: features >= 0 expected for chi-squared"):
         baselines.normalized_cuts(clips)

@@ -52,6 +52,10 @@ def test_the_data_file_is_installed(installed):
     assert run(installed, code, HOME=str(installed)) == "6"
 
 
+def test_the_types_are_installed(installed):
+    assert (installed / "ordering" / "py.typed").exists()
+
+
 def test_read_only_without_a_home(installed):
     for path in [installed, *installed.rglob("*")]:
         path.chmod(path.stat().st_mode & ~0o222)

@@ -55,6 +55,20 @@ def test_objective_equals_the_dense_formula(seed, lengths, width, alpha, beta, s
     np.testing.assert_allclose(objective.gradient(root), 0, atol=1e-12)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 9), st.floats(0, 0.9))
+def test_the_curvature_is_bounded(seed, N, zeros):
+    """Whatever the affinities: <D, H D> <= sum of r c D^2, and a row of two nodes without loops attains it."""
+    rng = np.random.default_rng(seed)
+    E = rng.random((N, N)) * (rng.random((N, N)) >= zeros)
+    objective, D = NormalizedCut(E + E.T), rng.normal(size=(N, 3))
+    rows, columns = objective.curvature_bound(3)
+    assert np.sum(D * objective.hessian(D)) <= np.sum(np.outer(rows, columns) * D**2) * (1 + 1e-12)
+    pair, opposite = NormalizedCut(np.array([[0.0, 1], [1, 0]])), np.array([[1.0], [-1]])
+    rows, columns = pair.curvature_bound(1)
+    assert np.sum(opposite * pair.hessian(opposite)) == np.sum(np.outer(rows, columns))
+
+
 def test_only_a_band_is_stored():
     clips = make_clips(8, 20)
     E = affinity(chi_squared_band(clips, width=4))
@@ -114,13 +128,13 @@ def test_frank_wolfe_closes_the_gap():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda c: chi_squared_band(make(np.array([[1.0], [2], [-3]]), [3])), "clip 0: .* -3.0 at its interval 2"),
-        (lambda c: chi_squared_band(c, width=0), "width must be a positive integer"),
-        (lambda c: affinity(chi_squared_band(c), alpha=-1.0), "alpha must be finite and >= 0"),
-        (lambda c: affinity(chi_squared_band(c), beta=np.inf), "beta must be finite and >= 0"),
-        (lambda c: NormalizedCut(sp.csr_array(np.ones((2, 3)))), "square"),
-        (lambda c: NormalizedCut(sp.csr_array(-np.eye(2))), "finite and >= 0"),
-        (lambda c: NormalizedCut(sp.eye_array(3)).value(np.zeros((2, 2))), r"\(3, C\), got \(2, 2\)"),
+        (lambda c: chi_squared_band(make(np.array([[1.0], [2], [-3]]), [3])), "found -3.0 at its interval 2"),
+        (lambda c: chi_squared_band(c, width=0), "width: a positive integer expected, found 0"),
+        (lambda c: affinity(chi_squared_band(c), alpha=-1.0), "alpha: a finite number >= 0 expected, found -1.0"),
+        (lambda c: affinity(chi_squared_band(c), beta=np.inf), "beta: a finite number >= 0 expected, found inf"),
+        (lambda c: NormalizedCut(sp.csr_array(np.ones((2, 3)))), "square matrix expected"),
+        (lambda c: NormalizedCut(sp.csr_array(-np.eye(2))), "finite affinities >= 0 expected, found -1"),
+        (lambda c: NormalizedCut(sp.eye_array(3)).value(np.zeros((2, 2))), r"\(3, C\) expected, found \(2, 2\)"),
     ],
 )
 def test_wrong_input_is_a_clear_error(call, message):

@@ -96,7 +96,7 @@ def test_names_in_blocks_stay_inside_them():
 
 
 def test_timeline_refuses_a_strip_of_the_wrong_length():
-    with pytest.raises(ValueError, match="'model': expected 5 labels, found shape \\(4,\\)"):
+    with pytest.raises(ValueError, match="'model': 5 labels expected, found shape \\(4,\\)"):
         plots.timeline({"truth": [0] * 5, "model": [0] * 4}, 5)
 
 

@@ -121,11 +121,11 @@ def test_odd_knobs_work(odd):
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: make_clips(0, 5), ValueError, "n_clips must be a positive integer, got 0"),
-        (lambda: make_clips(5, 2.5), ValueError, "n_features must be a positive integer, got 2.5"),
+        (lambda: make_clips(0, 5), ValueError, "n_clips: a positive integer expected, found 0"),
+        (lambda: make_clips(5, 2.5), ValueError, "n_features: a positive integer expected, found 2.5"),
         (lambda: make_clips(2, 5, clip_range=(1000, 1001)), ValueError, "clip_range"),
         (lambda: make_clips(2, 5, separation=1), TypeError, "separation"),
-        (lambda: make_preset("huge"), ValueError, "preset must be one of"),
+        (lambda: make_preset("huge"), ValueError, "name: one of .*quick.* expected, found 'huge'"),
     ],
 )
 def test_wrong_input_is_a_clear_error(call, error, message):
