@@ -14,8 +14,7 @@ from ordering.objective import RidgeObjective
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import Solution, block_frank_wolfe, frank_wolfe, random_vertices
 
-_MODULES = ("baselines", "datasets", "distributed", "dtw", "experiments", "findings", "frames", "metrics", "plots",
-            "synthetic")
+_MODULES = ("baselines", "datasets", "distributed", "dtw", "metrics", "paper", "plots", "synthetic")
 
 __all__ = ["Clips", "OrderedActionLabeling", "RidgeObjective", "Solution", "__version__", "block_frank_wolfe",
            "frank_wolfe", "linear_oracle", "random_vertices", "round_assignment", "round_scores", "state_path"]
@@ -25,3 +24,7 @@ def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module(f"ordering.{name}")
     raise AttributeError(f"module 'ordering' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES})

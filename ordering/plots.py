@@ -295,7 +295,7 @@ def score_curves(table, methods, score="iod", ax=None, weak=False):
 
     Parameters
     ----------
-    table : DataFrame of `ordering.experiments.sweep`, of one size and one kind of splits
+    table : DataFrame of `ordering.paper.experiments.sweep`, of one size and one kind of splits
     methods : sequence of str
         Methods without labelled fractions become level lines with a band.
     score : str, a column

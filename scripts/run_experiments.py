@@ -23,7 +23,7 @@ from pathlib import Path
 
 import ordering
 from ordering.datasets import load_willow
-from ordering.experiments import FRACTIONS, METHODS, Protocol, save_clips, settings, sweep, table
+from ordering.paper.experiments import FRACTIONS, METHODS, Protocol, save_clips, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pandas")

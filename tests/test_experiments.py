@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ordering import RidgeObjective, experiments
+from ordering import RidgeObjective
 from ordering.clips import Clips
-from ordering.experiments import METHODS, Protocol, Setting, choose, draw_split, visible_labels
+from ordering.paper import experiments
+from ordering.paper.experiments import METHODS, Protocol, Setting, choose, draw_split, visible_labels
 from ordering.solver import one_hot
 from ordering.synthetic import make_clips
 
@@ -187,7 +188,7 @@ def test_two_workers_and_dask_give_the_same_table(data, uninterrupted, tmp_path)
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import ordering.experiments as experiments
+import ordering.paper.experiments as experiments
 from tests.test_experiments import PROTOCOL, WANTED
 
 data, directory, moment = sys.argv[1:]

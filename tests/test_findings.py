@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from ordering.experiments import FRACTIONS, METHODS
-from ordering.findings import SEMI, crossing, findings, paired
+from ordering.paper.experiments import FRACTIONS, METHODS
+from ordering.paper.findings import SEMI, crossing, findings, paired
 
 
 def make(levels, n=5, noise=0.02):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ordering import frames
+from ordering.paper import frames
 
 
 def draw(n):

@@ -48,7 +48,7 @@ def paired(table, first, second, score="iod", fraction=0.0, second_fraction=None
 
     Parameters
     ----------
-    table : DataFrame of `ordering.experiments.sweep`, of one size and one kind of splits
+    table : DataFrame of `ordering.paper.experiments.sweep`, of one size and one kind of splits
     first, second : str, methods
     score : str, a column
     fraction, second_fraction : float
