@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-BACKGROUNDS = ("around", "between", None)
+from ordering._files import whole_file
+
+BACKGROUNDS = ("around", "between", "optional", None)
 MAX_FAULTS = 20
+LARGEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}  # sums of squares stay finite
 _BLOCK = 8192
 
 
@@ -36,11 +44,13 @@ class Clips:
         The ordered actions of every clip, background left out.
     n_actions : int
         Number A of actions. Class A is the background unless `background` is None.
-    background : {"around", "between", None}
+    background : {"around", "between", "optional", None}
         Where background states are inserted: before, between and after the K actions (2K + 1 states, the
-        released code), between them only (2K - 1 states, the paper's text), or nowhere (K states).
+        released code), between them only (2K - 1 states, the paper's text), as "around" but each of them may
+        be left out (actions may touch), or nowhere (K states).
     labels : (N,) ints, optional
-        True classes. The action runs of a clip must be its transcript.
+        True classes. The action runs of a clip must be its transcript. A clip without labels among labelled ones
+        has -1 throughout.
     action_names, clip_names : sequences of str, optional
 
     Attributes
@@ -61,7 +71,7 @@ class Clips:
     Notes
     -----
     Section 2.1 of the paper. It puts background only between actions; the authors' code also puts it first
-    and last. A clip needs at least as many intervals as it has states. Explained in
+    and last. A clip needs at least as many intervals as it has states that cannot be left out. Explained in
     ``book/01-order-as-a-label.ipynb`` and ``book/02-staircases.ipynb``.
 
     Examples
@@ -72,8 +82,9 @@ class Clips:
     (2, 3, [2, 0, 2, 1, 2])
     """
 
-    def __init__(self, features, lengths, transcripts, n_actions, background="around", labels=None,
-                 action_names=None, clip_names=None):
+    def __init__(self, features: Any, lengths: ArrayLike, transcripts: Sequence, n_actions: int,
+                 background: str | None = "around", labels: ArrayLike | None = None,
+                 action_names: Sequence[str] | None = None, clip_names: Sequence[str] | None = None) -> None:
         self._fill(features, lengths, transcripts, n_actions, background, labels, action_names, clip_names, [])
 
     def _fill(self, features, lengths, transcripts, n_actions, background, labels, action_names, clip_names,
@@ -100,8 +111,9 @@ class Clips:
         self._index()
 
     @classmethod
-    def from_list(cls, features, transcripts, n_actions=None, background="around", labels=None,
-                  action_names=None, clip_names=None):
+    def from_list(cls, features: Sequence, transcripts: Sequence, n_actions: int | None = None,
+                  background: str | None = "around", labels: Sequence | None = None,
+                  action_names: Sequence[str] | None = None, clip_names: Sequence[str] | None = None) -> Clips:
         """Build `Clips` from one (T_i, d) array per clip.
 
         Parameters
@@ -110,7 +122,7 @@ class Clips:
         transcripts : list of sequences of ints, or of action names if `action_names` is given
         n_actions : int, optional
             Defaults to ``len(action_names)``.
-        labels : list of (T_i,) arrays or one (N,) array, optional
+        labels : list of (T_i,) arrays (None for a clip without labels) or one (N,) array, optional
         background, action_names, clip_names
             As in `Clips`.
 
@@ -135,8 +147,10 @@ class Clips:
         faults += [f"{self._name(i)}: features of shape (T, {width}) expected, found {f.shape}"
                    for i, f in enumerate(features) if f.ndim != 2 or f.shape[1] != width]
         transcripts = self._numbered(transcripts, action_names, faults)
-        if labels is not None and len(labels) == len(features) and all(np.ndim(part) == 1 for part in labels):
-            labels = [np.asarray(part) for part in labels]
+        if labels is not None and len(labels) == len(features) \
+                and all(part is None or np.ndim(part) == 1 for part in labels):
+            labels = [np.full(f.shape[0], -1) if part is None else np.asarray(part)
+                      for f, part in zip(features, labels, strict=True)]
             faults += [f"{self._name(i)}: {f.shape[0]} labels expected, found {len(part)}"
                        for i, (f, part) in enumerate(zip(features, labels, strict=True))
                        if len(part) != f.shape[0]]
@@ -148,35 +162,114 @@ class Clips:
                    action_names, clip_names, faults)
         return self
 
-    def __len__(self):
+    @property
+    def n_intervals(self) -> int:
+        """Number N of intervals of all clips."""
+        return int(self.features.shape[0])
+
+    def with_features(self, features: Any) -> Clips:
+        """The same clips described by other features (N, d'), after the same checks.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> clips = Clips(np.zeros((9, 2)), lengths=[5, 4], transcripts=[[0, 1], [1]], n_actions=2)
+        >>> clips.with_features(np.ones((9, 3)))
+        Clips(2 clips, 9 intervals, 3 features, 2 actions, background='around')
+        """
+        return Clips(features, self.lengths, self.transcripts, self.n_actions, self.background, self.labels,
+                     self.action_names, self.clip_names)
+
+    def mask(self, clips: ArrayLike) -> np.ndarray:
+        """Which rows (N,) belong to the clips of an index array or a boolean mask.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Clips(np.zeros((5, 1)), [2, 3], [[0], [0]], n_actions=1, background=None).mask([1]).tolist()
+        [False, False, True, True, True]
+        """
+        inside = np.zeros(len(self), dtype=bool)
+        inside[self._subset_index(clips)] = True
+        return inside.repeat(self.lengths)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file (npz), whole or not at all; dense features that are mostly zero become CSR.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> clips = Clips(np.ones((4, 2)), [4], [[0]], n_actions=1, clip_names=["a"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clips.save(f"{folder}/clips.npz")
+        ...     Clips.load(f"{folder}/clips.npz").clip_names
+        ['a']
+        """
+        X = self.features
+        if sp.issparse(X) or np.count_nonzero(X) < 0.2 * X.size:
+            X = sp.csr_matrix(X)
+            stored = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+        else:
+            stored = {"features": X}
+        stored |= {"lengths": self.lengths, "n_actions": np.array(self.n_actions),
+                   "background": np.array(str(self.background)),
+                   "transcripts": np.concatenate([np.empty(0, np.int64), *self.transcripts]),
+                   "transcript_lengths": np.array([len(t) for t in self.transcripts], dtype=np.int64)}
+        optional = {"labels": self.labels, "action_names": self.action_names, "clip_names": self.clip_names}
+        stored |= {name: np.array(values) for name, values in optional.items() if values is not None}
+        with whole_file(path, "wb") as file:
+            np.savez(file, **stored)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Clips:
+        """Read what `save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                parts = {name: stored[name] for name in stored.files}
+            X = parts["features"] if "features" in parts else sp.csr_matrix(
+                (parts["data"], parts["indices"], parts["indptr"]), tuple(parts["shape"]))
+            transcripts = np.split(parts["transcripts"], np.cumsum(parts["transcript_lengths"])[:-1])
+            background = str(parts["background"])
+            names = {name: parts[name].tolist() for name in ("action_names", "clip_names") if name in parts}
+            return cls(X, parts["lengths"], transcripts, int(parts["n_actions"]),
+                       None if background == "None" else background, parts.get("labels"), **names)
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path}: a file of Clips.save expected, found {error}") from None
+
+    def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return self.subset(np.arange(len(self))[i])
         i = self._position(i)
         rows = self.rows(i)
         return Clip(self.features[rows], self.transcripts[i],
                     None if self.labels is None else self.labels[rows],
                     f"clip {i}" if self.clip_names is None else self.clip_names[i])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Clip]:
         return (self[i] for i in range(len(self)))
 
-    def __repr__(self):
-        return (f"Clips({len(self)} clips, {self.features.shape[0]} intervals, "
+    def __repr__(self) -> str:
+        return (f"Clips({len(self)} clips, {self.n_intervals} intervals, "
                 f"{self.features.shape[1]} features, {self.n_actions} actions, "
                 f"background={self.background!r}{'' if self.labels is None else ', labelled'})")
 
-    def rows(self, i):
+    def rows(self, i: int) -> slice:
         """Slice of the rows of clip i."""
         i = self._position(i)
         return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
 
-    def states(self, i):
+    def states(self, i: int) -> np.ndarray:
         """Classes (S,) that clip i goes through, in order, background inserted."""
         i = self._position(i)
         return self.flat_states[self.state_offsets[i]:self.state_offsets[i + 1]]
 
-    def subset(self, clips):
+    def subset(self, clips: ArrayLike) -> Clips:
         """Return the clips of an index array or a boolean mask, in that order.
 
         Consecutive clips share the features' memory; other choices copy the rows they need.
@@ -229,6 +322,11 @@ class Clips:
             raise ValueError(f"clip numbers in [0, {len(self)}) expected, found {clips.min()}..{clips.max()}")
         return clips.astype(np.int64) % len(self)
 
+    def place(self, row: int) -> str:
+        """Which clip and which of its rows a row of all is, for messages."""
+        i = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return f"{self._name(i)}, its row {row - self.offsets[i]}"
+
     def _name(self, i):
         if self.clip_names is not None and i < len(self.clip_names):
             return f"clip {i} ({self.clip_names[i]})"
@@ -250,7 +348,7 @@ class Clips:
                 known = self.lengths is not None and i < len(lengths)
                 faults += self._faults_of_transcript(i, transcript, lengths[i] if known else None)
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
-        fits = lengths.min(initial=0) >= 0 and lengths.sum() == N
+        fits = lengths.min(initial=0) >= 0 and lengths.max(initial=0) <= N and lengths.sum() == N
         faults += self._faults_of_features(fits)
         if self.labels is not None and len(self.labels) == N and fits:
             for i, transcript in enumerate(self.transcripts[:len(lengths)]):
@@ -266,8 +364,9 @@ class Clips:
                 yield "lengths: at least one clip expected, found none"
             if len(self.transcripts) != n:
                 yield f"transcripts: {n} expected, one per length, found {len(self.transcripts)}"
-            if self.lengths.sum() != N:
-                yield f"lengths: a sum of {N} expected, the number of feature rows, found {self.lengths.sum()}"
+            total = sum(self.lengths.tolist())  # of Python: large lengths do not wrap around
+            if total != N:
+                yield f"lengths: a sum of {N} expected, the number of feature rows, found {total}"
         if self.labels is not None and len(self.labels) != N:
             yield f"labels: {N} expected, one per feature row, found {len(self.labels)}"
         for names, size, what in [(self.action_names, self.n_actions, "action_names"),
@@ -288,21 +387,24 @@ class Clips:
         if len(transcript) == 0 and self.background is None:
             yield f"{name}: a transcript of at least one action expected with background=None, found none"
         S = len(with_background(transcript, self.n_actions, self.background))
-        if length is not None and 1 <= length < S:
-            yield (f"{name}: T >= {S} intervals expected, one for each of the S = {S} states that K = "
-                   f"{len(transcript)} actions have with background={self.background!r}, found T = {length}"
+        least = max(len(transcript), 1) if self.background == "optional" else S
+        if length is not None and 1 <= length < least:
+            yield (f"{name}: T >= {least} intervals expected, one for each of the S = {least} states that K = "
+                   f"{len(transcript)} actions need with background={self.background!r}, found T = {length}"
                    + self._advice(len(transcript), length))
 
     def _advice(self, K, length):
         if self.background == "around" and length >= max(2 * K - 1, 1):
-            return '; background="between" or None would fit'
-        if self.background is not None and length >= K:
-            return "; background=None would fit"
+            return '; background="between", "optional" or None would fit'
+        if self.background in ("around", "between") and length >= K:
+            return '; background="optional" or None would fit'
         return ""
 
     def _faults_of_features(self, fits):
+        if self.features.shape[1] == 0:
+            yield f"features: at least one column expected, found shape {self.features.shape}"
         offsets = self.offsets if fits else np.array([0, self.features.shape[0]])
-        for row, column, value, count in not_finite(self.features, offsets):
+        for row, column, value, count in bad_values(self.features, offsets):
             i = int(np.searchsorted(offsets, row, side="right")) - 1
             where = f"its row {row - offsets[i]} (row {row} of all)" if fits else f"row {row}"
             more = f" and {count - 1} more times" if count > 1 else ""
@@ -311,6 +413,8 @@ class Clips:
 
     def _faults_of_labels(self, i, transcript, labels):
         name = self._name(i)
+        if np.all(labels == -1):
+            return
         wrong = np.unique(labels[(labels < 0) | (labels >= self.n_classes)])
         if len(wrong):
             yield f"{name}: labels in [0, {self.n_classes}) expected, found {wrong.tolist()}"
@@ -339,7 +443,7 @@ def with_background(transcript, n_actions, background):
         return np.array([n_actions])
     states = np.full(2 * len(transcript) + 1, n_actions)
     states[1::2] = transcript
-    return states if background == "around" else states[1:-1]
+    return states[1:-1] if background == "between" else states
 
 
 def label_runs(labels):
@@ -354,25 +458,38 @@ def label_runs(labels):
     return labels[np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))]
 
 
-def not_finite(features, offsets):
-    """For each clip with NaN or infinite features the first of them: (row, column, value, how many there are)."""
-    found = {}
+def bad_values(features: Any, offsets: ArrayLike) -> list[tuple[int, int, float, int]]:
+    """For each clip with NaN, infinite or too large features: row, column and value of the first, and their number.
+
+    Too large is what overflows in a sum of squares: above 1e15 in float32, above 1e140 in float64.
+    """
+    limit = LARGEST[features.dtype]
+    found: dict[int, tuple[int, int, float, int]] = {}
     for start in range(0, features.shape[0], _BLOCK):
         block = features[start:start + _BLOCK]
-        if np.isfinite(block.data if sp.issparse(block) else block).all():
+        values = (block.data if sp.issparse(block) else block).ravel(order="K")
+        if values.size == 0 or np.vdot(values, values) < limit**2:  # one read; NaN is not less
             continue
         block = block.toarray() if sp.issparse(block) else block
-        for row, column in np.argwhere(~np.isfinite(block)):
-            clip = int(np.searchsorted(offsets, start + row, side="right"))
-            first = found.get(clip, (start + int(row), int(column), float(block[row, column]), 0))
-            found[clip] = *first[:3], first[3] + 1
+        bad = ~(np.abs(block) <= limit)
+        clips = np.searchsorted(offsets, start + np.arange(len(block)), side="right")
+        for clip in np.unique(clips[bad.any(axis=1)]):
+            rows = np.flatnonzero(clips == clip)
+            row, column = np.unravel_index(int(bad[rows].argmax()), (len(rows), block.shape[1]))
+            first = (start + int(rows[row]), int(column), float(block[rows[row], column]), 0)
+            first = found.get(int(clip), first)
+            found[int(clip)] = (*first[:3], first[3] + int(bad[rows].sum()))
     return list(found.values())
 
 
-def as_features(features):
+def as_features(features: Any) -> Any:
     """`features` as a 2-D float32 or float64 array or CSR matrix, unchanged where they are one already."""
     if sp.issparse(features):
         features = features.tocsr()
+        try:
+            features.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"features: a valid CSR matrix expected, found {error}") from None
     elif not isinstance(features, np.ndarray):
         features = np.asarray(features)
     if features.ndim != 2:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ordering.clips import as_features, not_finite
+from ordering.clips import as_features, bad_values
 from ordering.objective import RidgeObjective, row_blocks
 from ordering.rounding import round_assignment, round_scores
 from ordering.solver import (
@@ -118,7 +118,7 @@ class OrderedActionLabeling(BaseEstimator):
         features = as_features(features)
         if features.shape[1] != self.n_features_in_:
             raise ValueError(f"features of shape (M, {self.n_features_in_}) expected, found {features.shape}")
-        for row, column, value, _ in not_finite(features, [0, features.shape[0]]):
+        for row, column, value, _ in bad_values(features, [0, features.shape[0]]):
             raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
         scores = np.empty((features.shape[0], len(self.intercept_)))
         for rows in row_blocks(features.shape[0]):

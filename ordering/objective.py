@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dtrtri
 
-from ordering.clips import as_features, not_finite
+from ordering.clips import as_features, bad_values
 
 _BLOCK = 8192
 _SPARSE_GRAM = 0.02  # share of non-zero entries up to which a sparse Gram matrix is the faster one
@@ -64,7 +64,7 @@ class RidgeObjective:
     def __init__(self, features, lam, kappa=None, class_weight=None, row_weight=None):
         features = as_features(features)
         N = features.shape[0]
-        for row, column, value, _ in not_finite(features, [0, N]):
+        for row, column, value, _ in bad_values(features, [0, N]):
             raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
         if N == 0:
             raise ValueError("features of at least one row expected, found none")

@@ -137,7 +137,7 @@ def test_a_feature_that_is_not_finite(value, kind):
 
 
 def test_too_short_for_its_background():
-    with pytest.raises(ValueError, match=r'S = 5 .*K = 2 .*T = 4; background="between" or None would fit'):
+    with pytest.raises(ValueError, match=r'S = 5 .*K = 2 .*T = 4; background="between", "optional" or None would fit'):
         make(lengths=[4, 5], transcripts=[[0, 1], [1]])
     with pytest.raises(ValueError, match="T = 2; background=None would fit"):
         make(lengths=[2, 5])
@@ -194,3 +194,74 @@ def test_many_bad_features_of_a_clip_are_one_fault_with_a_count():
 def test_states_cannot_be_written():
     with pytest.raises(ValueError, match="read-only"):
         make().states(0)[:] = 1
+
+
+def test_optional_background_needs_an_interval_an_action():
+    clips = Clips(np.zeros((5, 1)), [2, 3], [[0, 1], []], 2, background="optional", labels=[0, 1, 2, 2, 2])
+    assert clips.states(0).tolist() == [2, 0, 2, 1, 2] and clips.states(1).tolist() == [2]
+    assert (clips.n_classes, clips.background_class) == (3, 2)
+    with pytest.raises(ValueError, match="T >= 2 .*found T = 1"):
+        Clips(np.zeros((1, 1)), [1], [[0, 1]], 2, background="optional")
+
+
+def test_clips_without_labels_among_labelled_ones():
+    clips = Clips.from_list([np.zeros((2, 1)), np.zeros((3, 1))], [[0], [1]], 2, background=None,
+                            labels=[None, [1, 1, 1]])
+    assert clips.labels.tolist() == [-1, -1, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"labels in \[0, 2\) expected, found \[-1\]"):
+        Clips(np.zeros((2, 1)), [2], [[0]], 2, background=None, labels=[-1, 0])
+
+
+@pytest.mark.parametrize("features, message", [
+    (np.full((9, 2), 1e200), "finite features expected, found 1e"),
+    (np.full((9, 2), 1e30, np.float32), "finite features expected, found 1.0"),
+    (np.zeros((9, 0)), "at least one column expected"),
+])
+def test_features_that_no_sum_of_squares_survives(features, message):
+    with pytest.raises(ValueError, match=message):
+        Clips(features, [5, 4], [[0], [0]], 1)
+
+
+def test_lengths_that_wrap_around_and_sparse_indices_outside():
+    with pytest.raises(ValueError, match="a sum of 5 expected.*found 18446744073709551621"):
+        Clips(np.zeros((5, 1)), [2**62] * 4 + [5], [[0]] * 5, 1)
+    for outside in (50, -1):
+        X = sp.csr_matrix(np.eye(9))
+        X.indices[3] = outside
+        with pytest.raises(ValueError, match="a valid CSR matrix expected"):
+            make(X)
+
+
+def test_every_bad_number_is_counted_without_a_loop_over_them():
+    with pytest.raises(ValueError, match="clip 1.*row 0 .*and 299999 more times"):
+        Clips(np.vstack([np.zeros((5, 50)), np.full((6000, 50), np.nan)]), [5, 6000], [[0], [0]], 1)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("optional", [{}, {"labels": np.zeros(9, int), "action_names": ["\u00e4"],
+                                           "clip_names": ["a", "b b"]}])
+@pytest.mark.parametrize("background", ["around", "between", "optional", None])
+def test_saved_clips_are_the_same_when_loaded(tmp_path, sparse, optional, background):
+    X = np.eye(9, 3) if sparse else np.arange(27, dtype=np.float32).reshape(9, 3) + 1
+    clips = Clips(X, [5, 4], [[0], [0]], 1, background=background, **optional)
+    clips.save(tmp_path / "clips.npz")
+    again = Clips.load(tmp_path / "clips.npz")
+    assert repr(again) == repr(clips) and again.features.dtype == clips.features.dtype
+    np.testing.assert_array_equal(again.features.toarray() if sparse else again.features, X)
+    assert [t.tolist() for t in again.transcripts] == [t.tolist() for t in clips.transcripts]
+    for name in ("lengths", "labels", "action_names", "clip_names"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(clips, name))
+    (tmp_path / "clips.npz").write_bytes((tmp_path / "clips.npz").read_bytes()[:200])
+    with pytest.raises(ValueError, match="a file of Clips.save expected"):
+        Clips.load(tmp_path / "clips.npz")
+
+
+def test_slices_masks_and_other_features():
+    clips = make(labels=[2, 0, 2, 1, 2, 2, 1, 1, 2])
+    assert clips.n_intervals == 9 and len(clips[1:]) == 1 and clips[1:].lengths.tolist() == [4]
+    assert clips.mask([1]).tolist() == [False] * 5 + [True] * 4
+    other = clips.with_features(np.ones((9, 7)))
+    assert other.features.shape == (9, 7) and other.labels is not None and other.background == "around"
+    with pytest.raises(ValueError, match="a sum of 8"):
+        clips.with_features(np.ones((8, 1)))
+    assert clips.place(6) == "clip 1, its row 1"
