@@ -69,6 +69,11 @@ def test_each_finding_has_its_verdict():
     assert len(classification) == 7
 
 
+def test_an_unknown_task_is_named():
+    with pytest.raises(ValueError, match='"labelling" or "classification" expected, found .labeling.'):
+        findings(make(LEVELS), "labeling")
+
+
 def test_methods_that_were_not_run_are_named():
     table = make({name: level for name, level in LEVELS.items() if name != "ours-extra-loss"})
     found = findings(table, "labelling").set_index("finding")["here"]

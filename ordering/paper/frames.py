@@ -1,17 +1,29 @@
 """Figures that move on a page without a kernel: frames drawn in advance, a slider and a Play button."""
 
+from __future__ import annotations
+
 import base64
 import html
 import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-import ipywidgets
-import matplotlib.pyplot as plt
-from PIL import Image
+from ordering._extras import needs
+
+with needs("plots", __name__):
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
+with needs("widgets", __name__):
+    import ipywidgets
+    from PIL import Image
 
 FRAME_MILLISECONDS = 400
 
 
-def show(draw, values, description="", labels=None, alt=None, play=True, start=0, dpi=100):
+def show(draw: Callable[[Any], Figure], values: Iterable[Any], description: str = "",
+         labels: Sequence[str] | None = None, alt: Callable[[Any], str] | None = None, play: bool = True,
+         start: int = 0, dpi: int = 100) -> ipywidgets.VBox:
     """Draw one frame per value and return a slider that shows them, in Jupyter and on a built page.
 
     Every frame is kept as an image in the notebook; slider, Play button and frames are linked in the browser,
