@@ -32,5 +32,5 @@ def needs(extra: str, module: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{module} needs {error.name}: pip install 'ordering[{extra}]'"
-        raise ImportError(message, name=error.name) from error
+        missing = str(error.name).partition(".")[0]
+        raise ImportError(f"{module} needs {missing}: pip install 'ordering[{extra}]'", name=missing) from error
