@@ -4,11 +4,15 @@ Every function draws into an ``ax`` (a new one if none is given) and returns it;
 Arrays count from 0, what is written on a figure counts from 1.
 """
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import to_rgb
-from matplotlib.patches import Patch, Rectangle
+
+from ordering._extras import needs
+
+with needs("plots", __name__):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch, Rectangle
 
 BACKGROUND_COLOR = "#D9D9D9"
 # Paul Tol's "muted" scheme and three colours of Okabe and Ito: they stay apart for colour-blind readers.
