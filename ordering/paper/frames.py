@@ -79,15 +79,15 @@ def show(draw: Callable[[Any], Figure], values: Iterable[Any], description: str 
     if labels is None:
         labels = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     if not values:
-        raise ValueError("values: expected at least one, found none")
+        raise ValueError("values: at least one expected, found none")
     if len(labels) != len(values):
-        raise ValueError(f"labels: expected {len(values)}, one for each value, found {len(labels)}")
+        raise ValueError(f"labels: {len(values)} expected, one for each value, found {len(labels)}")
     if not 0 <= start < len(values):
-        raise ValueError(f"start: expected the index of one of {len(values)} frames, found {start}")
+        raise ValueError(f"start: the index of one of {len(values)} frames expected, found {start}")
     images, sizes = zip(*(_png(draw(value), dpi) for value in values), strict=True)
     for index, size in enumerate(sizes):
         if size != sizes[0]:
-            raise ValueError(f"frame {index}: expected {sizes[0]} pixels as in frame 0, found {size}")
+            raise ValueError(f"frame {index}: {sizes[0]} pixels as in frame 0 expected, found {size}")
     default = [f"{description} {label}".strip() for label in labels]
     alts = [alt(value) for value in values] if alt else default
     picture = _stack(
