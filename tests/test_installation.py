@@ -52,11 +52,6 @@ def test_the_data_file_is_installed(installed):
     assert run(installed, code, HOME=str(installed)) == "6"
 
 
-def test_the_subpackages_are_installed(installed):
-    found = {path.parent.relative_to(ROOT) for path in (ROOT / "ordering").rglob("__init__.py")}
-    assert found and all((installed / folder / "__init__.py").exists() for folder in found)
-
-
 def test_read_only_without_a_home(installed):
     for path in [installed, *installed.rglob("*")]:
         path.chmod(path.stat().st_mode & ~0o222)
@@ -80,3 +75,8 @@ def test_two_processes_with_a_cold_cache(installed):
         assert out.strip() == "[0, 0, 0, 1, 2] True"
     hits = "\nprint(sum(dtw._kernel.stats.cache_hits.values()))"
     assert run(installed, SOLVE + hits, HOME=str(installed)).endswith("\n1")
+
+
+def test_the_subpackages_are_installed(installed):
+    found = {path.parent.relative_to(ROOT) for path in (ROOT / "ordering").rglob("__init__.py")}
+    assert found and all((installed / folder / "__init__.py").exists() for folder in found)
