@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ordering._files import whole_file
+
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
@@ -77,12 +79,10 @@ def report(name, rows, options, quiet=False, **more):
     command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
     origin = {"command": command, **more, **_machine()}
     options.out.mkdir(exist_ok=True)
-    draft = options.out / f"benchmarks-{name}.csv.draft"
-    with open(draft, "w", newline="") as file:
+    with whole_file(options.out / f"benchmarks-{name}.csv", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *origin])
         writer.writeheader()
         writer.writerows({**row, **origin} for row in rows)
-    os.replace(draft, draft.with_suffix(""))
 
 
 def _short(value):

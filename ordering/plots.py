@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
 from ordering._check import one_of
+from ordering._extras import needs
 from ordering._runs import runs
+
+with needs("plots", __name__):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from matplotlib.axes import Axes
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch, Rectangle
 
 if TYPE_CHECKING:
     from ordering.clips import Clips
@@ -328,7 +331,7 @@ def score_curves(
 
     Parameters
     ----------
-    table : DataFrame of `ordering.experiments.sweep`, of one size and one kind of splits
+    table : DataFrame of `ordering.paper.experiments.sweep`, of one size and one kind of splits
     methods : sequence of str
         Methods without labelled fractions become level lines with a band.
     score : str, a column

@@ -10,7 +10,6 @@ each (preset, sep, seed, split, fraction).
 """
 
 import argparse
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from ordering import RidgeObjective, metrics, round_scores
+from ordering._files import whole_file
 from ordering.objective import times
 from ordering.solver import one_hot
 from ordering.synthetic import PRESETS, make_preset
@@ -94,9 +94,8 @@ def main():
             old = pd.read_csv(TABLE)
             table = pd.concat([old[~old["preset"].isin(args.presets)], table])
         order = ["preset", "sep", "seed", "split", "fraction"]
-        temporary = TABLE.with_suffix(".tmp")
-        table.sort_values(order).to_csv(temporary, index=False, float_format="%.6g")
-        os.replace(temporary, TABLE)
+        with whole_file(TABLE, newline="") as file:
+            table.sort_values(order).to_csv(file, index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":

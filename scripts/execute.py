@@ -17,6 +17,8 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
+from ordering._files import whole_file
+
 # A chapter that takes longer than this is stopped, and has failed.
 CHAPTER_SECONDS = {"quick": 300, "book": 900, "paper": 6 * 3600}
 # Files, beside its own text, that a chapter's outputs depend on.
@@ -116,8 +118,8 @@ def execute_chapter(root, notebook, size, seed, key):
             return run.stderr
         executed = tidy(nbformat.read(draft, as_version=4))
         executed.metadata["book"] = {"digest": key, "seconds": round(time.perf_counter() - start, 1)}
-        nbformat.write(executed, draft)
-        os.replace(draft, copy)
+        with whole_file(copy, encoding="utf8") as file:
+            nbformat.write(executed, file)
     except subprocess.TimeoutExpired:
         return f"stopped after {CHAPTER_SECONDS[size]} seconds, the limit for a chapter at size {size}"
     finally:

@@ -10,10 +10,11 @@ second and the number of an exercise for every frame. Licence: `ordering/data/LI
 
 import argparse
 import csv
-import os
 from pathlib import Path
 
 import numpy as np
+
+from ordering._files import whole_file
 
 TARGET = Path(__file__).resolve().parents[1] / "ordering" / "data" / "mocap6.npz"
 
@@ -45,9 +46,8 @@ def main():
     parser.add_argument("--target", type=Path, default=TARGET)
     arguments = parser.parse_args()
     data = read(arguments.archive / "bnpy" / "datasets" / "mocap6")
-    temporary = arguments.target.with_suffix(".part.npz")
-    np.savez_compressed(temporary, **data)
-    os.replace(temporary, arguments.target)
+    with whole_file(arguments.target, "wb") as file:
+        np.savez_compressed(file, **data)
     print(f"{arguments.target.name}: {len(data['recordings'])} recordings, {len(data['angles'])} frames, "
           f"{arguments.target.stat().st_size} bytes")
 

@@ -22,8 +22,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import ordering
+from ordering._files import whole_file
 from ordering.datasets import load_willow
-from ordering.experiments import FRACTIONS, METHODS, Protocol, save_clips, settings, sweep, table
+from ordering.paper.experiments import FRACTIONS, METHODS, Plan, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pandas")
@@ -39,7 +40,7 @@ def commit(work):
     return file.read_text().strip()
 
 
-def provenance(args, protocol, found, wanted):
+def provenance(args, plan, found, wanted):
     """What a reader needs to repeat the run, and what it cost. No names of hosts and no paths."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     once = found.drop_duplicates(["splits", "split", "fraction", "seconds"])
@@ -50,7 +51,7 @@ def provenance(args, protocol, found, wanted):
                    + (f"--mat {args.mat.name} " if args.mat else "") + f"--out results/{args.out.name}",
         "data": {"file": args.mat.name} if args.mat else
                 {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]},
-        "protocol": asdict(protocol),
+        "protocol": asdict(plan),
         "settings": {"wanted": len(wanted), "finished": found.attrs["finished"]},
         "worker_hours": round(once["seconds"].sum() / 3600, 3),
         "cpu_hours": round(once["cpu_seconds"].sum() / 3600, 3),
@@ -79,23 +80,22 @@ def main():
     work = args.work = args.work or args.out.with_suffix(".parts")
     work.mkdir(parents=True, exist_ok=True)
     commit(work)
-    protocol = Protocol(size=args.size, seed=args.seed, val_share=0.1 if args.size == "paper" else 0.2)
+    plan = Plan(size=args.size, seed=args.seed, val_share=0.1 if args.size == "paper" else 0.2)
     wanted = settings(args.methods, range(args.splits), args.kinds, FRACTIONS)
     if args.collect:
         found = table(work, wanted)
     else:
         data = work / "clips.npz"
         if not data.exists():
-            save_clips(load_willow(args.mat) if args.mat else make_preset(args.size, random_state=args.seed), data)
-        found = sweep(data, wanted, protocol, work, n_jobs=args.n_jobs)
+            (load_willow(args.mat) if args.mat else make_preset(args.size, random_state=args.seed)).save(data)
+        found = sweep(data, wanted, plan, work, n_jobs=args.n_jobs)
     if not len(found):
         sys.exit("nothing is finished yet")
     for file, text in [(args.out, found.to_csv(index=False, float_format="%.6g")),
                        (args.out.with_suffix(".json"),
-                        json.dumps(provenance(args, protocol, found, wanted), indent=2) + "\n")]:
-        temporary = file.with_suffix(file.suffix + ".tmp")
-        temporary.write_text(text)
-        os.replace(temporary, file)
+                        json.dumps(provenance(args, plan, found, wanted), indent=2) + "\n")]:
+        with whole_file(file) as out:
+            out.write(text)
 
 
 if __name__ == "__main__":

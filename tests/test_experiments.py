@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ordering import RidgeObjective, experiments
+from ordering import RidgeObjective
+from ordering.baselines import uniform
 from ordering.clips import Clips
-from ordering.experiments import METHODS, Protocol, Setting, choose, draw_split, visible_labels
+from ordering.paper import experiments
+from ordering.paper.experiments import METHODS, Plan, Setting, choose, draw_split, visible_labels
 from ordering.solver import one_hot
 from ordering.synthetic import make_clips
 
-PROTOCOL = Protocol(size="tiny", tries=40, k0=(0.15, 0.22), lams=(1e-3, 1e-2), supervised_lams=(1e-3, 1e-2),
-                    biases=(-0.2, 0.0), alphas=(0.1,), betas=(1.0, 10.0), n_iter=6)
+PLAN = Plan(size="tiny", tries=40, k0=(0.15, 0.22), lams=(1e-3, 1e-2), supervised_lams=(1e-3, 1e-2),
+            biases=(-0.2, 0.0), alphas=(0.1,), betas=(1.0, 10.0), n_iter=6)
 WANTED = [Setting(kind, split, fraction, method) for kind, split in [("best-of", 0), ("plain", 1)]
           for method, fractions in METHODS.items() for fraction in fractions if fraction in (0.0, 0.5)]
 
@@ -35,13 +37,13 @@ def clips():
 @pytest.fixture(scope="module")
 def data(clips, tmp_path_factory):
     file = tmp_path_factory.mktemp("data") / "clips.npz"
-    experiments.save_clips(clips, file)
+    clips.save(file)
     return file
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(data, tmp_path_factory):
-    return experiments.sweep(data, WANTED, PROTOCOL, tmp_path_factory.mktemp("sweep"), 1, progress=False)
+    return experiments.sweep(data, WANTED, PLAN, tmp_path_factory.mktemp("sweep"), 1, progress=False)
 
 
 def without_costs(table):
@@ -52,7 +54,7 @@ def without_costs(table):
 @hypothesis_settings(max_examples=20, deadline=None)
 @given(n=st.integers(20, 120), seed=st.integers(0, 99), tries=st.sampled_from([1, 30]),
        share=st.sampled_from([0.1, 0.2]))
-def test_a_split_parts_all_clips_as_the_protocol_says(n, seed, tries, share):
+def test_a_split_parts_all_clips_as_the_plan_says(n, seed, tries, share):
     transcripts = [np.random.default_rng(i).integers(0, 4, 3) for i in range(n)]
     split = draw_split(transcripts, 4, seed, share, tries)
     pool = split.picked[1.0]
@@ -89,39 +91,38 @@ def test_splits_differ_by_seed_and_repeat():
 # -------------------------------------------------------------------------------- what a choice sees
 def corrupted(clips, numbers):
     """The same clips with wrong labels in the clips `numbers`, past the constructor's check of transcripts."""
-    rows = np.isin(np.arange(len(clips)), numbers).repeat(clips.lengths)
     other = Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions)
-    other.labels = np.where(rows, (clips.labels + 5) % clips.n_classes, clips.labels)
+    other.labels = np.where(clips.mask(numbers), (clips.labels + 5) % clips.n_classes, clips.labels)
     return other
 
 
 def outcome(clips, split, setting):
     known, val = visible_labels(clips, split, setting.fraction)
-    rows = np.isin(np.arange(len(clips)), split.train).repeat(clips.lengths)
-    return choose(setting.method, clips.subset(split.train), known[rows], val[rows], PROTOCOL)
+    rows = clips.mask(split.train)
+    return choose(setting.method, clips.subset(split.train), known[rows], val[rows], PLAN)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_wrong_labels_outside_val_and_picked_clips_change_no_choice_and_no_solution(clips, method):
     setting = Setting("best-of", 0, 0.5 if 0.5 in METHODS[method] else 0.0, method)
-    split = experiments._split(clips, setting, PROTOCOL)
+    split = experiments._split(clips, setting, PLAN)
     unread = np.setdiff1d(np.arange(len(clips)), np.concatenate([split.val, split.picked[setting.fraction]]))
     assert np.isin(split.eval, unread).all() and np.isin(split.test, unread).all()
     true, wrong = outcome(clips, split, setting), outcome(corrupted(clips, unread), split, setting)
     assert true.keys() == wrong.keys()
     for name in true:
-        assert true[name]["chosen"] == wrong[name]["chosen"] and true[name]["iod_val"] == wrong[name]["iod_val"]
+        assert true[name].chosen == wrong[name].chosen and true[name].iod_val == wrong[name].iod_val
         for key in ("labels", "free", "W", "b"):
-            assert (true[name][key] is None) == (wrong[name][key] is None)
-            if true[name][key] is not None:
-                assert true[name][key].tobytes() == wrong[name][key].tobytes()
+            one, other = getattr(true[name], key), getattr(wrong[name], key)
+            assert (one is None) == (other is None)
+            assert one is None or one.tobytes() == other.tobytes()
 
 
 def test_the_stored_rows_keep_their_choices_when_eval_and_test_labels_are_wrong(clips):
     setting = Setting("plain", 0, 0.5, "ours")
-    split = experiments._split(clips, setting, PROTOCOL)
+    split = experiments._split(clips, setting, PLAN)
     wrong = corrupted(clips, np.concatenate([split.eval, split.test]))
-    true, other = (experiments.run_setting(c, setting, PROTOCOL)[0] for c in (clips, wrong))
+    true, other = (experiments.run_setting(c, setting, PLAN)[0] for c in (clips, wrong))
     for key in ("lam", "k0", "passes", "gap", "iod_val"):
         assert true[key] == other[key]
     assert true["accuracy"] != other["accuracy"] and true["map"] != other["map"]
@@ -129,11 +130,19 @@ def test_the_stored_rows_keep_their_choices_when_eval_and_test_labels_are_wrong(
 
 def test_labels_of_val_and_of_picked_clips_are_read(clips):
     setting = Setting("plain", 0, 0.5, "ours")
-    split = experiments._split(clips, setting, PROTOCOL)
+    split = experiments._split(clips, setting, PLAN)
     true = outcome(clips, split, setting)["ours"]
-    assert outcome(corrupted(clips, split.val), split, setting)["ours"]["iod_val"] != true["iod_val"]
+    assert outcome(corrupted(clips, split.val), split, setting)["ours"].iod_val != true.iod_val
     other = outcome(corrupted(clips, split.picked[0.5]), split, setting)["ours"]
-    assert not np.array_equal(other["W"], true["W"])
+    assert not np.array_equal(other.W, true.W)
+
+
+def test_clips_without_labels_and_unknown_methods_are_named(clips):
+    bare = Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions)
+    with pytest.raises(ValueError, match="labelled ones expected, found no labels"):
+        experiments.run_setting(bare, Setting("plain", 0, 0.0, "uniform"), PLAN)
+    with pytest.raises(ValueError, match="one of uniform, hard-em, .* expected, found 'theirs'"):
+        experiments.run_setting(clips, Setting("plain", 0, 0.0, "theirs"), PLAN)
 
 
 def test_the_extra_loss_is_half_the_mean_loss_of_either_part(clips):
@@ -157,29 +166,29 @@ def test_the_table_is_tidy(uninterrupted):
         "at-least-one-clf", "ours-extra-loss", "ours-extra-loss-clf"}
     assert uninterrupted[["iod", "iou", "accuracy", "recall"]].stack().between(0, 1).all()
     chosen = uninterrupted[uninterrupted["method"] == "ours"]
-    assert chosen["k0"].isin(PROTOCOL.k0).all() and chosen["lam"].isin(PROTOCOL.lams).all()
+    assert chosen["k0"].isin(PLAN.k0).all() and chosen["lam"].isin(PLAN.lams).all()
     for _, rows in uninterrupted.groupby(["splits", "split"]):
         assert rows["floor"].nunique() == 1  # every method is scored on the same Eval clips
 
 
 def test_a_row_holds_the_scores_of_its_solution(clips, uninterrupted):
     setting = Setting("best-of", 0, 0.5, "supervised")
-    split = experiments._split(clips, setting, PROTOCOL)
+    split = experiments._split(clips, setting, PLAN)
     found = outcome(clips, split, setting)["supervised"]
-    train, evaluation = clips.subset(split.train), np.isin(split.train, split.eval)
-    rows = evaluation.repeat(train.lengths)
+    train = clips.subset(split.train)
+    rows = train.mask(np.isin(split.train, split.eval))
     stored = uninterrupted.query("method == 'supervised' and splits == 'best-of'").iloc[0]
-    assert stored["accuracy"] == np.mean(found["labels"][rows] == train.labels[rows])
-    assert stored["accuracy_free"] == np.mean(found["free"][rows] == train.labels[rows])
+    assert stored["accuracy"] == np.mean(found.labels[rows] == train.labels[rows])
+    assert stored["accuracy_free"] == np.mean(found.free[rows] == train.labels[rows])
 
 
 def test_two_workers_and_dask_give_the_same_table(data, uninterrupted, tmp_path):
     distributed = pytest.importorskip("distributed")
-    two = experiments.sweep(data, WANTED, PROTOCOL, tmp_path / "two", n_jobs=2, progress=False)
+    two = experiments.sweep(data, WANTED, PLAN, tmp_path / "two", n_jobs=2, progress=False)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (distributed.LocalCluster(**options) as cluster, distributed.Client(cluster),
           parallel_config(backend="dask")):
-        dask = experiments.sweep(data, WANTED, PROTOCOL, tmp_path / "dask", progress=False)
+        dask = experiments.sweep(data, WANTED, PLAN, tmp_path / "dask", progress=False)
     for table in (two, dask):
         pd.testing.assert_frame_equal(without_costs(table), without_costs(uninterrupted), rtol=1e-6, atol=1e-9)
 
@@ -187,8 +196,8 @@ def test_two_workers_and_dask_give_the_same_table(data, uninterrupted, tmp_path)
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import ordering.experiments as experiments
-from tests.test_experiments import PROTOCOL, WANTED
+import ordering.paper.experiments as experiments
+from tests.test_experiments import PLAN, WANTED
 
 data, directory, moment = sys.argv[1:]
 finished, whole = [], experiments._write
@@ -198,12 +207,12 @@ def write(file, content):
         finished.append(file)
         if len(finished) == 4:
             if moment == "writing":
-                file.with_suffix(".half.tmp").write_text('[{"size": "ti')
+                file.with_suffix(".draft").write_text('[{"size": "ti')
             os.kill(os.getpid(), signal.SIGKILL)
     whole(file, content)
 
 experiments._write = write
-experiments.sweep(data, WANTED, PROTOCOL, directory, n_jobs=1, progress=False)
+experiments.sweep(data, WANTED, PLAN, directory, n_jobs=1, progress=False)
 """
 
 
@@ -216,36 +225,46 @@ def test_a_sweep_killed_goes_on_where_it_was(data, uninterrupted, tmp_path, mome
     assert all(json.loads(file.read_text()) for file in before)  # no half-written row
     part = experiments.table(tmp_path, WANTED)
     assert part.attrs["finished"] == 3
-    table = experiments.sweep(data, WANTED, PROTOCOL, tmp_path, n_jobs=1, progress=False)
+    table = experiments.sweep(data, WANTED, PLAN, tmp_path, n_jobs=1, progress=False)
     pd.testing.assert_frame_equal(without_costs(table), without_costs(uninterrupted), check_exact=True)
     assert before == {file: file.stat().st_mtime_ns for file in before}  # not computed twice
-    assert not list(tmp_path.glob("*.tmp"))
+    assert not list(tmp_path.glob("*.draft"))
 
 
 def test_a_finished_sweep_computes_nothing(data, uninterrupted, tmp_path, monkeypatch):
-    first = experiments.sweep(data, WANTED[:2], PROTOCOL, tmp_path, n_jobs=1, progress=False)
+    first = experiments.sweep(data, WANTED[:2], PLAN, tmp_path, n_jobs=1, progress=False)
     monkeypatch.setattr(experiments, "run_setting", None)
-    again = experiments.sweep(data, WANTED[:2], PROTOCOL, tmp_path, n_jobs=1, progress=False)
+    again = experiments.sweep(data, WANTED[:2], PLAN, tmp_path, n_jobs=1, progress=False)
     pd.testing.assert_frame_equal(first, again)
 
 
-def test_a_directory_keeps_to_one_protocol(data, tmp_path):
-    experiments.sweep(data, WANTED[:1], PROTOCOL, tmp_path, n_jobs=1, progress=False)
+def test_a_directory_keeps_to_one_plan(data, tmp_path):
+    experiments.sweep(data, WANTED[:1], PLAN, tmp_path, n_jobs=1, progress=False)
     with pytest.raises(ValueError, match="another.*'tol': \\(0.1, 0.00054\\)"):
-        experiments.sweep(data, WANTED[:1], replace(PROTOCOL, tol=0.1), tmp_path, n_jobs=1, progress=False)
+        experiments.sweep(data, WANTED[:1], replace(PLAN, tol=0.1), tmp_path, n_jobs=1, progress=False)
 
 
-def test_stored_clips_come_back_sparse_where_that_is_smaller(clips, data, tmp_path):
-    dense = experiments.load_clips(str(data))
-    assert_array_equal(dense.features, clips.features)
-    wide = make_clips(5, 2000)
-    experiments.save_clips(wide, tmp_path / "wide.npz")
-    back = experiments.load_clips(str(tmp_path / "wide.npz"))
-    assert back.features.nnz == np.count_nonzero(wide.features)
-    assert_array_equal(back.features.toarray(), wide.features)
-    for name in ("lengths", "labels"):
-        assert_array_equal(getattr(back, name), getattr(wide, name))
-    assert [t.tolist() for t in back.transcripts] == [t.tolist() for t in wide.transcripts]
+def test_other_clips_under_the_same_name_get_their_own_scores(clips, tmp_path):
+    file, weak = tmp_path / "clips.npz", WANTED[:1]
+    for number, part in enumerate([slice(0, 30), slice(10, 40)]):
+        clips[part].save(file)
+        found = experiments.sweep(file, weak, PLAN, tmp_path / str(number), n_jobs=1, progress=False)
+        own = experiments.run_setting(clips[part], weak[0], PLAN)[0]
+        assert found["iod"][0] == own["iod"]
+
+
+def test_a_directory_keeps_to_one_data_set(clips, tmp_path, monkeypatch):
+    file = tmp_path / "clips.npz"
+    other = Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions, labels=uniform(clips))
+    clips.save(file)
+    experiments.sweep(file, WANTED[:1], PLAN, tmp_path / "a", n_jobs=1, progress=False)
+    other.save(file)  # the labels alone differ
+    with pytest.raises(ValueError, match="these data expected, found another.*sha256"):
+        experiments.sweep(file, WANTED[:1], PLAN, tmp_path / "a", n_jobs=1, progress=False)
+    monkeypatch.setattr(experiments, "run_setting", lambda *args: clips.save(file) or [{"method": "none"}])
+    with pytest.raises(ValueError, match="these data expected, found another"):  # changed on the way
+        experiments.sweep(file, WANTED[:2], PLAN, tmp_path / "b", n_jobs=1, progress=False)
+    assert len(list((tmp_path / "b").glob("*-*.json"))) == 1
 
 
 def test_the_command_stores_a_table_and_how_it_was_made(tmp_path):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from ordering.experiments import FRACTIONS, METHODS
-from ordering.findings import SEMI, crossing, findings, paired
+from ordering.paper.experiments import FRACTIONS, METHODS
+from ordering.paper.findings import SEMI, crossing, findings, paired
 
 
 def make(levels, n=5, noise=0.02):
@@ -67,6 +67,11 @@ def test_each_finding_has_its_verdict():
     classification = findings(make(LEVELS), "classification").set_index("finding")
     assert classification.loc["without labels, ours above at-least-one", "here"] == "yes"
     assert len(classification) == 7
+
+
+def test_an_unknown_task_is_named():
+    with pytest.raises(ValueError, match='"labelling" or "classification" expected, found .labeling.'):
+        findings(make(LEVELS), "labeling")
 
 
 def test_methods_that_were_not_run_are_named():

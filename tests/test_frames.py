@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ordering import frames
+from ordering.paper import frames
 
 
 def draw(n):
@@ -82,9 +82,9 @@ def test_width_on_the_page_does_not_depend_on_the_resolution():
 @pytest.mark.parametrize(
     "values, options, message",
     [
-        ([], {}, "values: expected at least one"),
-        ([2, 3], {"labels": ["a"]}, "labels: expected 2.*found 1"),
-        ([2, 3], {"start": 2}, "start: expected the index of one of 2 frames, found 2"),
+        ([], {}, "values: at least one expected, found none"),
+        ([2, 3], {"labels": ["a"]}, "labels: 2 expected.*found 1"),
+        ([2, 3], {"start": 2}, "start: the index of one of 2 frames expected, found 2"),
     ],
 )
 def test_errors(values, options, message):
@@ -95,7 +95,7 @@ def test_errors(values, options, message):
 def test_figures_of_different_size_are_refused():
     before = plt.get_fignums()
     with pytest.raises(
-        ValueError, match=r"frame 1: expected \(200, 100\) pixels as in frame 0, found \(300, 100\)"
+        ValueError, match=r"frame 1: \(200, 100\) pixels as in frame 0 expected, found \(300, 100\)"
     ):
         frames.show(lambda width: plt.figure(figsize=(width, 1)), [2, 3])
     assert plt.get_fignums() == before

@@ -79,3 +79,8 @@ def test_two_processes_with_a_cold_cache(installed):
         assert out.strip() == "[0, 0, 0, 1, 2] True"
     hits = "\nprint(sum(dtw._kernel.stats.cache_hits.values()))"
     assert run(installed, SOLVE + hits, HOME=str(installed)).endswith("\n1")
+
+
+def test_the_subpackages_are_installed(installed):
+    found = {path.parent.relative_to(ROOT) for path in (ROOT / "ordering").rglob("__init__.py")}
+    assert found and all((installed / folder / "__init__.py").exists() for folder in found)

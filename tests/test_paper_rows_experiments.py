@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import ordering
 from ordering.baselines import normalized_cuts, supervised, uniform
-from ordering.experiments import draw_split
+from ordering.paper.experiments import draw_split
 from ordering.solver import one_hot
 from ordering.synthetic import make_clips
 

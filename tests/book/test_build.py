@@ -16,7 +16,7 @@ from .conftest import ROOT, run_script
 FIGURE = """
 import matplotlib.pyplot as plt
 import numpy as np
-from ordering import frames
+from ordering.paper import frames
 
 numbers = np.random.default_rng(seed).standard_normal(50)
 print(size, numbers.sum())

@@ -1,17 +1,29 @@
 """Figures that move on a page without a kernel: frames drawn in advance, a slider and a Play button."""
 
+from __future__ import annotations
+
 import base64
 import html
 import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-import ipywidgets
-import matplotlib.pyplot as plt
-from PIL import Image
+from ordering._extras import needs
+
+with needs("plots", __name__):
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
+with needs("widgets", __name__):
+    import ipywidgets
+    from PIL import Image
 
 FRAME_MILLISECONDS = 400
 
 
-def show(draw, values, description="", labels=None, alt=None, play=True, start=0, dpi=100):
+def show(draw: Callable[[Any], Figure], values: Iterable[Any], description: str = "",
+         labels: Sequence[str] | None = None, alt: Callable[[Any], str] | None = None, play: bool = True,
+         start: int = 0, dpi: int = 100) -> ipywidgets.VBox:
     """Draw one frame per value and return a slider that shows them, in Jupyter and on a built page.
 
     Every frame is kept as an image in the notebook; slider, Play button and frames are linked in the browser,
@@ -67,15 +79,15 @@ def show(draw, values, description="", labels=None, alt=None, play=True, start=0
     if labels is None:
         labels = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     if not values:
-        raise ValueError("values: expected at least one, found none")
+        raise ValueError("values: at least one expected, found none")
     if len(labels) != len(values):
-        raise ValueError(f"labels: expected {len(values)}, one for each value, found {len(labels)}")
+        raise ValueError(f"labels: {len(values)} expected, one for each value, found {len(labels)}")
     if not 0 <= start < len(values):
-        raise ValueError(f"start: expected the index of one of {len(values)} frames, found {start}")
+        raise ValueError(f"start: the index of one of {len(values)} frames expected, found {start}")
     images, sizes = zip(*(_png(draw(value), dpi) for value in values), strict=True)
     for index, size in enumerate(sizes):
         if size != sizes[0]:
-            raise ValueError(f"frame {index}: expected {sizes[0]} pixels as in frame 0, found {size}")
+            raise ValueError(f"frame {index}: {sizes[0]} pixels as in frame 0 expected, found {size}")
     default = [f"{description} {label}".strip() for label in labels]
     alts = [alt(value) for value in values] if alt else default
     picture = _stack(

@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+from scipy.stats import ttest_rel
+
+from ordering._extras import needs
+
+with needs("experiments", __name__):
+    import pandas as pd
 
 __all__ = ["Difference", "crossing", "findings", "paired", "per_split"]
 
@@ -19,36 +24,41 @@ NAMES = {"ours": "ours (clamped rows)", "ours-extra-loss": "ours (extra loss)", 
 
 @dataclass(frozen=True)
 class Difference:
-    """First minus second method over the splits: `mean`, standard `error`, `wins` of the first, `n` splits."""
+    """First minus second method over the splits: `mean`, standard `error`, `wins` of the first, `n` splits.
+
+    `p` is the p value of the two-sided paired t test, NaN where there is none.
+    """
 
     mean: float
     error: float
     wins: int
     n: int
+    p: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.mean:+.3f} ± {self.error:.3f} ({self.wins}/{self.n})"
 
     @property
-    def verdict(self):
-        """Is the first better? "yes" or "no" by a two-sided paired t test at 5 %, else "undecided"."""
-        if self.n < 2 or not abs(self.mean) > t.ppf(0.975, self.n - 1) * self.error:
+    def verdict(self) -> str:
+        """Is the first better? "yes" or "no" by the t test at 5 %, else "undecided"."""
+        if not self.p < 0.05:
             return "undecided"
         return "yes" if self.mean > 0 else "no"
 
 
-def per_split(table, method, score="iod", fraction=0.0):
+def per_split(table: pd.DataFrame, method: str, score: str = "iod", fraction: float = 0.0) -> pd.Series:
     """Scores of a method at a labelled fraction, as a pandas Series with one entry a split."""
     rows = table[(table["method"] == method) & np.isclose(table["fraction"], fraction)]
     return rows.set_index("split")[score].sort_index()
 
 
-def paired(table, first, second, score="iod", fraction=0.0, second_fraction=None):
+def paired(table: pd.DataFrame, first: str, second: str, score: str = "iod", fraction: float = 0.0,
+           second_fraction: float | None = None) -> Difference:
     """Difference of two methods on the splits that both have; their common ups and downs cancel.
 
     Parameters
     ----------
-    table : DataFrame of `ordering.experiments.sweep`, of one size and one kind of splits
+    table : DataFrame of `ordering.paper.experiments.sweep`, of one size and one kind of splits
     first, second : str, methods
     score : str, a column
     fraction, second_fraction : float
@@ -68,13 +78,14 @@ def paired(table, first, second, score="iod", fraction=0.0, second_fraction=None
     """
     one = per_split(table, first, score, fraction)
     other = per_split(table, second, score, fraction if second_fraction is None else second_fraction)
-    difference = (one - other).dropna().to_numpy()
-    n = len(difference)
-    error = float(np.std(difference, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return Difference(float(difference.mean()), error, int((difference > 0).sum()), n)
+    difference = (one - other).dropna()
+    splits = difference.index
+    p = ttest_rel(one[splits], other[splits]).pvalue if len(splits) > 1 else np.nan
+    return Difference(float(difference.mean()), float(difference.sem()), int((difference > 0).sum()), len(splits),
+                      float(p))
 
 
-def crossing(table, supervised="supervised", ours="ours", score="iod"):
+def crossing(table: pd.DataFrame, supervised: str = "supervised", ours: str = "ours", score: str = "iod") -> float:
     """Labelled fraction at which the mean supervised curve first reaches `ours` without labels.
 
     Linear between the fractions of the table; the least of them if it is above from there on; NaN if it never is.
@@ -88,7 +99,7 @@ def crossing(table, supervised="supervised", ours="ours", score="iod"):
     return float(np.interp(level, heights[i - 1:i + 1], SEMI[i - 1:i + 1]))
 
 
-def findings(table, task):
+def findings(table: pd.DataFrame, task: str) -> pd.DataFrame:
     """Each finding of the paper's section 6 ("labelling") or 7 ("classification"), and what the table says.
 
     A comparison holds, or fails, where a two-sided paired t test over the splits says so at 5 %, and is undecided
@@ -104,9 +115,9 @@ def findings(table, task):
     -------
     DataFrame with columns "finding", "here" and "numbers"
     """
-    import pandas as pd
-
-    rows = {"labelling": _labelling, "classification": _classification}[task](table)
+    if task not in ("labelling", "classification"):
+        raise ValueError(f'task: "labelling" or "classification" expected, found {task!r}')
+    rows = _labelling(table) if task == "labelling" else _classification(table)
     return pd.DataFrame(rows, columns=["finding", "here", "numbers"])
 
 
