@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
-from ordering.clips import Clips, _message
+from ordering.clips import Clips
 from ordering.datasets._matlab import read_mat
+from ordering.datasets._reading import raise_faults
 
 
-def load_willow(path, background="around", return_test=False):
+def load_willow(path: str | Path, background: str = "around", return_test: bool = False) -> Any:
     """Read `full_dataset.mat` or `dataset.mat` of the authors' project page.
 
     Parameters
     ----------
     path : str or path
-        A MAT file, version 5 to 7.3.
-    background : {"around", "between"}
+        A MAT file, version 5 to 7.3 (the latter needs h5py: ``pip install 'ordering[mat]'``).
+    background : {"around", "between", "optional"}
         Where background states are inserted, see `Clips`.
     return_test : bool
         Also return `Xtest` and `Ytest` of `dataset.mat`.
@@ -64,8 +68,8 @@ def load_willow(path, background="around", return_test=False):
     >>> clips.transcripts[0].tolist(), clips.labels.tolist()
     ([1], [2, 2, 1, 1, 1, 2])
     """
-    if background not in ("around", "between"):
-        raise ValueError(f'background must be "around" or "between", since the labels hold background; '
+    if background not in ("around", "between", "optional"):
+        raise ValueError(f'background: "around", "between" or "optional" expected, since the labels hold it, '
                          f"found {background!r}")
     variables = read_mat(path, ["X", "Y", "annot", "hw3"] + ["Xtest", "Ytest"] * return_test)
     actions = _willow_transcripts(path, variables)
@@ -98,11 +102,11 @@ def _willow_transcripts(path, variables):
     faults, actions = [], []
     for i, entry in enumerate(entries):
         numbers = np.ravel(entry) if isinstance(entry, np.ndarray) else np.array([np.nan])
-        if numbers.dtype.kind not in "iuf" or not np.all((numbers >= 1) & (numbers % 1 == 0)):
-            faults.append(f"{name}, clip {i}: action numbers from 1 on expected, found {numbers.tolist()}")
+        if numbers.dtype.kind not in "iuf" or not np.all((numbers >= 1) & (numbers < 2**31) & (numbers % 1 == 0)):
+            faults.append(f"{name}, clip {i}: action numbers from 1 on expected, found {numbers[:20].tolist()}")
         else:
             actions.append(numbers.astype(np.int64))
-    _raise(path, faults)
+    raise_faults(path, faults)
     return actions
 
 
@@ -121,7 +125,7 @@ def _willow_labels(path, blocks):
         labels.append(block.argmax(axis=1))
     if n_classes < 2:
         faults.append(f"Y: columns of at least one action and the background expected, found {n_classes}")
-    _raise(path, faults)
+    raise_faults(path, faults)
     return labels, n_classes
 
 
@@ -134,10 +138,13 @@ def _willow_features(path, variables, lengths):
         return np.ascontiguousarray(X)
     blocks = _cell(path, "X", variables, len(lengths))
     width = blocks[0].shape[1]
-    _raise(path, [f"X, clip {i}: shape {(T, width)} expected, found {block.shape}"
+    raise_faults(path, [f"X, clip {i}: shape {(T, width)} expected, found {block.shape}"
                   for i, (block, T) in enumerate(zip(blocks, lengths, strict=True))
                   if block.shape != (T, width)])
-    return np.concatenate(blocks)
+    try:
+        return np.concatenate(blocks)
+    except MemoryError as error:  # many entries of a cell may be one stored matrix
+        raise ValueError(f"{path}: X: features that fit into memory expected, found {error}") from None
 
 
 def _willow_test(path, variables, n_features, n_classes):
@@ -166,13 +173,8 @@ def _cell(path, name, variables, n_clips):
     if len(entries) != n_clips or n_clips == 0:
         raise ValueError(f"{path}: {name}: a cell of {n_clips} clips expected, one for each transcript, "
                          f"found {len(entries)}")
-    _raise(path, [f"{name}, clip {i}: a matrix of real numbers with at least one row expected, found "
+    raise_faults(path, [f"{name}, clip {i}: a matrix of real numbers with at least one row expected, found "
                   f"{getattr(entry, 'shape', type(entry).__name__)}" for i, entry in enumerate(entries)
                   if not isinstance(entry, np.ndarray) or entry.ndim != 2 or entry.dtype.kind not in "iufb"
                   or 0 in entry.shape])
     return entries
-
-
-def _raise(path, faults):
-    if faults:
-        raise ValueError(f"{path}: {_message(faults)}")
