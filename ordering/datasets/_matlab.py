@@ -172,7 +172,7 @@ def _read_hdf5(path, names):
 
 
 class _Hdf5:
-    """What MATLAB 7.3 stores: axes reversed, cells and fields of structs as references, nothing outside the file."""
+    """What MATLAB 7.3 stores: axes reversed, cells and fields as references, and nothing of other files."""
 
     def __init__(self, h5py, file):
         self.h5py, self.file, self.values = h5py, file, {}

@@ -95,7 +95,8 @@ def read_features(path: Path, layout: str | None) -> np.ndarray:
         X = np.ascontiguousarray(X, dtype=np.float64 if double else np.float32)
     for frame, column, value, count in bad_values(X, [0, len(X)]):
         more = f" and {count - 1} more times" if count > 1 else ""
-        raise Fault(f"{short(path)}: finite features expected, found {value} in frame {frame}, column {column}{more}")
+        raise Fault(f"{short(path)}: finite features expected, found {value} in frame {frame}, column {column}"
+                    f"{more}")
     return X
 
 
@@ -231,7 +232,8 @@ def _stretches(path, groups, first, mapping):
     for i, (*_, label) in enumerate(groups):
         number = int(label) if re.fullmatch("[0-9]{1,18}", label) else None
         if label not in mapping.names and number not in mapping.numbers:
-            raise Fault(f"{short(path)}, line {first + i + 1}: a name of mapping.txt expected, found {label[:200]!r}")
+            raise Fault(f"{short(path)}, line {first + i + 1}: a name of mapping.txt expected, found "
+                        f"{label[:200]!r}")
         classes.append(mapping.names[label] if label in mapping.names else mapping.numbers[number])
     times = np.array([group[:2] for group in groups]).astype(np.float64)
     order = np.argsort(times[:, 0], kind="stable")
@@ -248,7 +250,8 @@ def frame_classes(path: Path, found: Stretches, n_frames: int, fps: float | None
     """
     if found.in_seconds and fps is None:
         raise Fault(f"{short(path)}: fps expected, frames a second, since its times are seconds; found None")
-    starts, ends = (np.rint(times * (fps if found.in_seconds and fps else 1)) for times in (found.starts, found.ends))
+    per_unit = fps if found.in_seconds and fps else 1
+    starts, ends = np.rint(found.starts * per_unit), np.rint(found.ends * per_unit)
     gaps = starts[1:] - ends[:-1]
     inclusive = not found.in_seconds and len(gaps) and gaps.min() == 1
     ends = ends + 1 if inclusive else ends

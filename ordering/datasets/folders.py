@@ -117,7 +117,8 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     root = _as_path(root, "root")
     _check_arguments(layout, frames, window, tolerance, d, fps)
     mapping = read_mapping(root / "mapping.txt", background_name)
-    folder = _Folder(root, mapping, None if background_name is None else len(mapping.actions), layout, tolerance, fps)
+    background_class = None if background_name is None else len(mapping.actions)
+    folder = _Folder(root, mapping, background_class, layout, tolerance, fps)
     names = folder.names(split)
     faults: list[str] = []
     pooled: list[tuple] = []
@@ -210,8 +211,8 @@ class _Folder:
                     return place
             except OSError:  # a name longer than any file's
                 break
-        raise ValueError(f"{self.root}: the split file {str(split)[:200]!r} expected in splits, in the folder or as "
-                         "a path, found none")
+        raise ValueError(f"{self.root}: the split file {str(split)[:200]!r} expected in splits, in the folder or "
+                         "as a path, found none")
 
     def clip(self, name):
         """Features (T, d) and labels (T,) or None of one clip, frame by frame, and its transcript."""
@@ -240,8 +241,8 @@ class _Folder:
             return found
         labels = frame_classes(path, found, n_frames, self.fps, self.background)
         if not found.in_seconds and found.ends.max() < n_frames / 2:
-            self.notes.append(f"{name}: annotation up to frame {found.ends.max():g} of {n_frames}; times in seconds "
-                              "are those with a decimal point")
+            self.notes.append(f"{name}: annotation up to frame {found.ends.max():g} of {n_frames}; times in "
+                              "seconds are those with a decimal point")
         return labels
 
     def _aligned(self, name, X, truth):
@@ -260,8 +261,8 @@ class _Folder:
             T = min(T, -(-n // ratio))
             return X[:T], majority(truth, np.minimum(np.arange(T + 1) * ratio, n))
         advice = (f'; layout="{self._other_layout(name)}" would fit' if swapped else
-                  "; where a feature stands for many frames, the same whole number of labels for each and frames=1, "
-                  "window=1 would fit" if ratio > 1 else "")
+                  "; where a feature stands for many frames, the same whole number of labels for each and "
+                  "frames=1, window=1 would fit" if ratio > 1 else "")
         raise Fault(f"{name}: features and labels that differ by at most {self.tolerance} frames expected, "
                     f"found {T} and {n}{advice}")
 

@@ -212,5 +212,5 @@ def _labelled_set(name, return_groups):
     labels = data["labels"].astype(np.int64)
     runs = [label_runs(part) for part in np.split(labels, np.cumsum(lengths)[:-1])]
     clips = Clips(counts * data["step"], lengths, [run[run != len(actions)] for run in runs], len(actions),
-                  background="optional", labels=labels, action_names=actions, clip_names=data["clip_names"].tolist())
+                  "optional", labels, actions, data["clip_names"].tolist())
     return (clips, data["groups"].astype(np.int64)) if return_groups else clips
