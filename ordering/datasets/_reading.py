@@ -12,7 +12,7 @@ import numpy as np
 
 from ordering.clips import _message, bad_values
 
-_STRETCH = re.compile(r"(\d+(?:\.\d*)?)[\s,;]+(\d+(?:\.\d*)?)[\s,;]+(.+)")  # start, end, label
+_STRETCH = re.compile(r"(\d+(?:\.\d*)?)(?:[\s,;]+|-)(\d+(?:\.\d*)?)[\s,;]+(.+)")  # start, end (or start-end), label
 
 
 class Fault(Exception):
@@ -104,19 +104,18 @@ def read_array(path: Path, keys: Sequence[str] = ()) -> np.ndarray:
     """The array of an .npy or .npz file, never a pickle; of several arrays the first one named in `keys`."""
     require_regular(path)
     try:
-        if path.suffix.lower() == ".npy":
-            X = np.load(path, mmap_mode="r", allow_pickle=False)  # so a declared size is compared with the file's
-        else:
-            with np.load(path, allow_pickle=False) as stored:
+        with open(path, "rb") as file:
+            if path.suffix.lower() == ".npy":
+                np.lib.format.read_magic(file)
+                return np.load(path, mmap_mode="r", allow_pickle=False)  # compares declared and stored size
+            with np.load(file, allow_pickle=False) as stored:
                 names = stored.files if len(stored.files) == 1 else [key for key in keys if key in stored.files]
                 if not names:
                     raise ValueError(f"arrays {some(stored.files)}, none of them {' or '.join(keys)}")
-                X = stored[names[0]]
-        if not isinstance(X, np.ndarray):
-            raise ValueError(type(X).__name__)
-        return X
+                return stored[names[0]]
     except Exception as error:  # NumPy's reader trips over foreign bytes in many ways
-        raise Fault(f"{short(path)}: an array of numbers expected, found {error or type(error).__name__}") from None
+        found = str(error) or type(error).__name__
+        raise Fault(f"{short(path)}: an array of numbers expected, found {found}") from None
 
 
 def _read_table(path):
@@ -245,16 +244,16 @@ def frame_classes(path: Path, found: Stretches, n_frames: int, fps: float | None
                   ) -> np.ndarray:
     """Classes frame by frame, as far as the annotation reaches and at least `n_frames`; elsewhere background.
 
-    Ends are taken as the last frame of a stretch where each stretch begins at least one frame after the end of
-    the one before and one of them begins just there, else as the first frame after it.
+    An end is the first frame behind a stretch, but the last frame in it where each stretch begins at least one
+    frame after the end before and one begins just there; frames then count from 1 unless one begins at 0.
     """
     if found.in_seconds and fps is None:
         raise Fault(f"{short(path)}: fps expected, frames a second, since its times are seconds; found None")
     per_unit = fps if found.in_seconds and fps else 1
     starts, ends = np.rint(found.starts * per_unit), np.rint(found.ends * per_unit)
     gaps = starts[1:] - ends[:-1]
-    inclusive = not found.in_seconds and len(gaps) and gaps.min() == 1
-    ends = ends + 1 if inclusive else ends
+    if not found.in_seconds and len(gaps) and gaps.min() == 1:
+        starts, ends = (starts, ends + 1) if starts.min() == 0 else (starts - 1, ends)
     for i, (start, end, gap) in enumerate(zip(starts, ends, np.append(0, starts[1:] - ends[:-1]), strict=True)):
         if end < start or gap < 0 or end > 1000 * (n_frames + 100):
             raise Fault(f"{short(path)}: stretches that end after they begin, one after the other, expected, found "

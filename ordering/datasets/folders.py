@@ -87,7 +87,8 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     -----
     ``mapping.txt`` has a number and a name in a line. ``groundTruth`` has in each line a name or a number of the
     mapping for each frame, or a stretch of time: start, end and name (or number), in frames if all times of the
-    file are whole, else in seconds; what no stretch covers is background. ``transcripts`` has a name or number
+    file are whole, else in seconds; what no stretch covers is background. The end is the first frame behind the
+    stretch, or the last one in it where the stretches of the file show that. ``transcripts`` has a name or number
     for each action (background may be left out or not). Names may hold spaces; Windows line ends, blank lines at
     the end and files that begin with a dot do not matter.
 

@@ -1,5 +1,9 @@
 """MAT files: the same clips from every variant, and every fault named with file, variable and clip."""
 
+import os
+import sys
+import time
+
 import h5py
 import numpy as np
 import pytest
@@ -7,6 +11,7 @@ import scipy.sparse as sp
 from scipy.io import loadmat, savemat
 
 from ordering import datasets
+from ordering.datasets import _matlab
 from tests.conftest import DATA, reference_clips
 
 FULL = DATA / "full_dataset.mat"
@@ -271,3 +276,200 @@ def test_files_that_are_no_mat_files(tmp_path):
 def test_background_of_willow_labels():
     with pytest.raises(ValueError, match="background: .* expected"):
         datasets.load_willow(FULL, background=None)
+
+
+def test_optional_background():
+    assert datasets.load_willow(FULL, background="optional").background == "optional"
+
+
+# ----------------------------------------------------------------------------------------- damage and malice
+def changed_v73(tmp_path, change):
+    """A good file of version 7.3, changed: `change(file, item)` with the dataset of clip 0's features."""
+    path = tmp_path / "bad.mat"
+    save_v73(path, full_variables(*make_parts(2)))
+    with h5py.File(path, "r+") as file:
+        change(file, file[file["X"][0, 0]])
+    return path
+
+
+def sparse_group(data, rows, pointer, height=12):
+    def change(file, item):
+        name = item.name
+        del file[name]
+        group = file.create_group("new")
+        group.attrs["MATLAB_sparse"], group.attrs["MATLAB_class"] = np.uint64(height), np.bytes_("double")
+        for part, values in [("data", data), ("ir", rows), ("jc", pointer)]:
+            group.create_dataset(part, data=np.array(values, np.float64 if part == "data" else np.int64))
+        file["X"][0, 0] = group.ref
+    return change
+
+
+def replaced(make):
+    """Clip 0's features are another object; `make(file)` gives it."""
+    def change(file, item):
+        file["X"][0, 0] = make(file).ref
+    return change
+
+
+def other_file(file):
+    path = os.path.join(os.path.dirname(file.filename), "other")
+    np.arange(48, dtype=np.uint8).tofile(path)
+    return path
+
+
+def external(file):
+    return file.create_dataset("new", (12, 4), "u1", external=[(other_file(file), 0, 48)])
+
+
+def virtual(file):
+    with h5py.File(other_file(file) + ".h5", "w") as other:
+        source = h5py.VirtualSource(other.create_dataset("x", (12, 4), data=np.ones((12, 4))))
+    layout = h5py.VirtualLayout((12, 4), "f8")
+    layout[:] = source
+    return file.create_virtual_dataset("new", layout)
+
+
+def doubling(file):
+    item = file.create_dataset("deep", data=np.ones((3, 2)))
+    for level in range(40):
+        cell = file.create_dataset(f"cell{level}", (2,), h5py.ref_dtype)
+        cell[:] = item.ref
+        item = cell
+    return item
+
+
+def cyclic(file):
+    cell = file.create_dataset("new", (1,), h5py.ref_dtype)
+    cell[0] = cell.ref
+    return cell
+
+
+def marked_empty(file):
+    item = file.create_dataset("new", data=np.array([12, 4], np.uint64))
+    item.attrs["MATLAB_empty"] = np.uint8(1)
+    return item
+
+
+def text(file):
+    item = file.create_dataset("new", data=np.ones((2, 3), np.uint16))
+    item.attrs["MATLAB_class"] = np.bytes_("char")
+    return item
+
+
+def link(kind):
+    def change(file, item):
+        file.move("X", "hidden")
+        file["X"] = h5py.SoftLink("/hidden") if kind == "soft" else h5py.ExternalLink(other_file(file), "/x")
+    return change
+
+
+DAMAGE = {
+    "sparse, row far outside": sparse_group([1, 2], [10**7, 1], [0, 1, 2, 2, 2]),
+    "sparse, row just outside": sparse_group([1, 2], [12, 1], [0, 1, 2, 2, 2]),
+    "sparse, row negative": sparse_group([1, 2], [-1, 1], [0, 1, 2, 2, 2]),
+    "sparse, columns fall": sparse_group([1, 2], [0, 1], [0, 2, 1, 2, 2]),
+    "sparse, column negative": sparse_group([1, 2], [0, 1], [0, -5, 1, 2, 2]),
+    "sparse, too few entries": sparse_group([1], [0], [0, 1, 2, 2, 2]),
+    "sparse, no column": sparse_group([], [], []),
+    "sparse, huge": sparse_group([], [], [0] * 1001, 10**15),
+    "external storage": replaced(external), "virtual": replaced(virtual), "soft link": link("soft"),
+    "external link": link("external"), "doubling": replaced(doubling), "cyclic": replaced(cyclic),
+    "nothing stored": replaced(lambda file: file.create_dataset("new", (20_000, 20_000), "f8")),
+    "no chunk stored": replaced(lambda file: file.create_dataset("new", (20_000, 20_000), "f8", chunks=(100, 100))),
+    "more than any memory": replaced(lambda file: file.create_dataset("new", (2**30, 2**30), "f8")),
+    "empty with a shape": replaced(marked_empty), "char": replaced(text),
+    "h5py.Empty": replaced(lambda file: file.create_dataset("new", data=h5py.Empty("f8"))),
+    "string": replaced(lambda file: file.create_dataset("new", data="abc")),
+    "strings": replaced(lambda file: file.create_dataset("new", data=np.array([[b"a", b"b"]]))),
+    "type": replaced(lambda file: file.__setitem__("new", np.dtype("f8")) or file["new"]),
+    "complex": replaced(lambda file: file.create_dataset("new", data=np.ones((2, 3), complex))),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_v73(tmp_path, damage):
+    path, start = changed_v73(tmp_path, DAMAGE[damage]), time.monotonic()
+    with pytest.raises(ValueError, match="bad.mat: .*expected, .*found"):
+        datasets.load_willow(path)
+    assert time.monotonic() - start < 20
+
+
+def test_sparse_v73(tmp_path):
+    def change(file, item):
+        dense = sp.csc_matrix(item[()].T)
+        sparse_group(dense.data, dense.indices, dense.indptr, dense.shape[0])(file, item)
+    features, labels, transcripts = make_parts(2)
+    assert_same(datasets.load_willow(changed_v73(tmp_path, change)), features, labels, transcripts)
+
+
+@pytest.mark.parametrize("variable", ["Y", "hw3"])
+@pytest.mark.parametrize("make", [text, lambda file: file.create_dataset("new", data=h5py.Empty("f8"))])
+def test_text_and_nothing_as_other_variables(tmp_path, variable, make):
+    def change(file, item):
+        place = file["Y"] if variable == "Y" else file["hw3/actid"]
+        place[(0,) * place.ndim] = make(file).ref
+    with pytest.raises(ValueError, match="bad.mat: .*expected, found"):
+        datasets.load_willow(changed_v73(tmp_path, change))
+
+
+@pytest.mark.parametrize("place, value", [("indices", 10**7), ("indices", 50), ("indices", -1), ("indptr", -5),
+                                          ("indptr", 10**6)])
+def test_sparse_indices_of_v5(tmp_path, place, value):
+    features, labels, transcripts = make_parts(2)
+    variables = full_variables(features, labels, transcripts)
+    matrix = sp.csc_matrix(one_hot(labels[0]))
+    variables["Y"] = cell([matrix, one_hot(labels[1])])
+    savemat(tmp_path / "good.mat", variables)
+    assert len(datasets.load_willow(tmp_path / "good.mat")) == 2
+    good, numbers = (tmp_path / "good.mat").read_bytes(), getattr(matrix, place).astype("<i4")
+    assert good.count(numbers.tobytes()) == 1
+    bad = numbers.copy()
+    bad[1] = value
+    (tmp_path / "bad.mat").write_bytes(good.replace(numbers.tobytes(), bad.tobytes()))
+    with pytest.raises(ValueError, match="bad.mat: "):
+        datasets.load_willow(tmp_path / "bad.mat")
+
+
+def test_v5_damaged_at_random(tmp_path):
+    """Each of these either loads or is one ValueError; SciPy's reader alone crashes and hangs on such files."""
+    save = tmp_path / "good.mat"
+    savemat(save, full_variables(*make_parts(2)))
+    good, rng, faults = np.frombuffer(save.read_bytes(), np.uint8), np.random.default_rng(0), 0
+    for i in range(12):
+        bad = good.copy()
+        bad[rng.integers(128, 700 if i % 2 else len(bad), 6)] = rng.integers(0, 256, 6)
+        (tmp_path / "bad.mat").write_bytes(bad.tobytes())
+        try:
+            datasets.load_willow(tmp_path / "bad.mat")
+        except ValueError as error:
+            faults += "bad.mat" in str(error)
+    assert faults > 3
+
+
+@pytest.mark.parametrize("body, seconds, message", [
+    ("import os; os.abort()", 30, "damage that ends the reader"),
+    ("import time; time.sleep(60)", 0.2, "nothing that can be read within 0 s"),
+    ("print('{\"arrays\": 1, \"values\": 0}', flush=True)", 30, "expected, found"),
+    ("print('x')", 30, "expected, found")])
+def test_a_reader_that_crashes_or_hangs(tmp_path, monkeypatch, body, seconds, message):
+    (tmp_path / "reader.py").write_text(body)
+    (tmp_path / "bad.mat").write_bytes(b"x")
+    monkeypatch.setattr(_matlab, "__file__", str(tmp_path / "reader.py"))
+    monkeypatch.setattr(_matlab, "SECONDS", seconds)
+    with pytest.raises(ValueError, match=f"bad.mat: .*{message}"):
+        datasets.load_willow(tmp_path / "bad.mat")
+
+
+def test_pipes_and_folders(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mat")
+    for path in [tmp_path / "pipe.mat", tmp_path]:
+        with pytest.raises(ValueError, match="a regular file expected"):
+            datasets.load_willow(path)
+
+
+def test_h5py_is_only_needed_for_v73(tmp_path, monkeypatch):
+    save_v73(tmp_path / "set.mat", full_variables(*make_parts()))
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert len(datasets.load_willow(FULL)) == 60
+    with pytest.raises(ImportError, match=r"h5py for MATLAB 7.3 files: pip install 'ordering\[mat\]'"):
+        datasets.load_willow(tmp_path / "set.mat")
