@@ -115,36 +115,26 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     >>> clips.action_names, clips.labels.tolist()
     (['pour', 'stir'], [1, 1, 1, 2, 0, 0])
     """
-    root = _as_path(root, "root")
     _check_arguments(layout, frames, window, tolerance, d, fps)
-    mapping = read_mapping(root / "mapping.txt", background_name)
+    path = _as_path(root, "root")
+    mapping = read_mapping(path / "mapping.txt", background_name)
     background_class = None if background_name is None else len(mapping.actions)
-    folder = _Folder(root, mapping, background_class, layout, tolerance, fps)
+    folder = _Folder(path, mapping, background_class, layout, tolerance, fps)
     names = folder.names(split)
-    faults: list[str] = []
-    pooled: list[tuple] = []
-    for name in tqdm(names, desc=f"reading {root.name}", unit="clip", leave=False, delay=2):
-        try:
-            X, truth, transcript = folder.clip(name)
-            edges = intervals(len(X), frames)
-            labels = None if truth is None else majority(truth, edges)
-            pooled.append((window_means(X, windows(edges, frames, window)), labels,
-                           folder.left_of(name, transcript, labels), len(X)))
-        except Fault as fault:
-            faults.append(str(fault))
-    raise_faults(root, faults + folder.faults_of_shapes(d) + folder.faults_of_ratios())
+    parts, faults = folder.pooled(names, frames, window)
+    raise_faults(path, faults + folder.faults_of_shapes(d) + folder.faults_of_ratios())
     notes = folder.all_notes(d)
     if notes:
         more = [f"and {len(notes) - MOST_NOTES} more"] * (len(notes) > MOST_NOTES)
-        warnings.warn(f"{root}: " + "; ".join(notes[:MOST_NOTES] + more), stacklevel=2)
-    features, labels, transcripts, n_frames = zip(*pooled, strict=True)
+        warnings.warn(f"{path}: " + "; ".join(notes[:MOST_NOTES] + more), stacklevel=2)
+    features, labels, transcripts, n_frames = zip(*parts, strict=True)
     try:
         clips = Clips.from_list(features, transcripts, len(mapping.actions),
                                 background=None if background_name is None else background,
                                 labels=None if all(part is None for part in labels) else labels,
                                 action_names=mapping.actions, clip_names=names)
     except ValueError as error:
-        raise ValueError(f"{root}: {error}{_advice_of_frames(frames, features, transcripts, n_frames)}") from None
+        raise ValueError(f"{path}: {error}{_advice_of_frames(frames, features, transcripts, n_frames)}") from None
     return (clips, np.array(n_frames)) if return_frames else clips
 
 
@@ -214,6 +204,22 @@ class _Folder:
                 break
         raise ValueError(f"{self.root}: the split file {str(split)[:200]!r} expected in splits, in the folder or "
                          "as a path, found none")
+
+    def pooled(self, names, frames, window):
+        """Features, labels, transcript and number of frames of each clip, and the faults of those without."""
+        parts: list[tuple] = []
+        faults: list[str] = []
+        for name in tqdm(names, desc=f"reading {self.root.name}", unit="clip", leave=False, delay=2):
+            try:
+                X, truth, transcript = self.clip(name)
+            except Fault as fault:
+                faults.append(str(fault))
+                continue
+            edges = intervals(len(X), frames)
+            labels = None if truth is None else majority(truth, edges)
+            means = window_means(X, windows(edges, frames, window))
+            parts.append((means, labels, self.left_of(name, transcript, labels), len(X)))
+        return parts, faults
 
     def clip(self, name):
         """Features (T, d) and labels (T,) or None of one clip, frame by frame, and its transcript."""

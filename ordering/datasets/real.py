@@ -90,7 +90,7 @@ def load_mocap6(pieces_seconds: float | None = 10.0) -> Clips:
         edges = intervals(len(angles), FRAMES_PER_INTERVAL)
         X = _motion_features(angles, windows(edges, FRAMES_PER_INTERVAL, FRAMES_PER_WINDOW))
         y = majority(truth, edges)
-        cuts = []
+        cuts = np.empty(0, np.int64)
         if pieces_seconds is not None:
             per_second = recordings.frames_per_second / FRAMES_PER_INTERVAL
             cuts = intervals(len(y), max(1, round(pieces_seconds * per_second)))[1:-1]

@@ -78,20 +78,20 @@ def segments(labels: ArrayLike, clips: Clips, seconds_per_interval: float | None
     >>> row["confidence"], row["start_uncertainty"], row["end_uncertainty"]
     (0.75, 0.0, 0.5)
     """
-    labels = _checked_labels(labels, clips)
-    posterior = None if posterior is None else _checked_posterior(posterior, clips)
+    classes = _checked_labels(labels, clips)
+    P = None if posterior is None else _checked_posterior(posterior, clips)
     unit = "" if seconds_per_interval is None else "_seconds"
     uncertainty = (f"start_uncertainty{unit}", f"end_uncertainty{unit}")
     scale = _checked_seconds(seconds_per_interval)
     ends_of_clips = _checked_durations(durations, clips, seconds_per_interval)
     rows = Rows(columns=[*COLUMNS, *(SECONDS if unit else ()),
-                         *(() if posterior is None else ("confidence", *uncertainty))])
+                         *(() if P is None else ("confidence", *uncertainty))])
     for i in range(len(clips)):
-        values, counts = _compress(labels[clips.rows(i)])
+        values, counts = _compress(classes[clips.rows(i)])
         borders = np.concatenate([[0], np.cumsum(counts)]).tolist()
         times = [round(border * scale, 6) for border in borders]
         times[-1] = times[-1] if ends_of_clips[i] is None else ends_of_clips[i]
-        sure = None if posterior is None else _confidence(posterior[clips.rows(i)], values, borders)
+        sure = None if P is None else _confidence(P[clips.rows(i)], values, borders)
         for r, action in enumerate(values.tolist()):
             if action == clips.background_class:
                 continue
