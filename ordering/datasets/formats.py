@@ -36,7 +36,10 @@ def _one_line(text):
 
 
 def _row(action, start, end, **more):
-    return more | {"action": action, "start_seconds": float(start), "end_seconds": float(end)}
+    first, last = float(start), float(end)
+    if not 0 <= first <= last < float("inf"):
+        raise ValueError(f"a start and a later end in seconds expected, found {start} and {end}")
+    return more | {"action": action, "start_seconds": first, "end_seconds": last}
 
 
 # ---------------------------------------------------------------------------------------------- subtitles
@@ -101,7 +104,7 @@ def write_elan(rows: list[Row], duration: float | None = None) -> str:
 def read_elan(text: str) -> list[Row]:
     """Annotations of a tab-delimited text with ELAN's names of columns."""
     _, begin, end, _, annotation = ELAN_COLUMNS
-    return [_row(entry[annotation], entry[begin], entry[end]) for entry in _entries(text, ELAN_COLUMNS[1:3])]
+    return [_row(entry[annotation], entry[begin], entry[end]) for entry in _entries(text, (begin, end, annotation))]
 
 
 def write_boris(rows: list[Row], duration: float | None = None) -> str:
@@ -132,7 +135,11 @@ def _entries(text, needed):
     missing = [name for name in needed if name not in (reader.fieldnames or [])]
     if missing:
         raise ValueError(f"columns {list(needed)} expected, found none of {missing}")
-    return list(reader)
+    entries = list(reader)
+    for i, entry in enumerate(entries):
+        if any(entry[name] is None for name in needed):
+            raise ValueError(f"row {i}: {len(reader.fieldnames or [])} columns expected, found fewer")
+    return entries
 
 
 # ----------------------------------------------------------------------------------------------- TextGrid

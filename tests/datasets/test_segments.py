@@ -222,7 +222,8 @@ def test_rows_without_seconds(two_clips, tmp_path):
     ("a.vtt", "1\n00:01 --> 00:02\nx"), ("a.vtt", "WEBVTT\n\n0:1 --> 0:2\nx"), ("a.txt", "0.5\tx"),
     ("a.txt", "0.5\tone\tx"), ("a.tsv", "a\tb\n"), ("a.TextGrid", "no grid"), ("a.csv", "a,b\n1,2\n"),
     ("a.csv", ""), ("a.csv", "clip,action,start\na,b\n"), ("a.csv", "clip,action,start\na,b,c\n"),
-    ("a.csv", "clip,action\n\xff"), ("a.xyz", "")])
+    ("a.csv", "clip,action\n\xff"), ("a.xyz", ""), ("a.txt", "nan\t1\tx"), ("a.txt", "2\t1\tx"),
+    ("a.tsv", "Observation id\tBehavior\tStart (s)\tStop (s)\na\tb\n")])
 def test_files_that_cannot_be_read_back(tmp_path, name, content):
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ValueError, match=f"{name}: .*expected"):
