@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ordering._check import positive_integer
 from ordering.clips import Clips, fault_message
 from ordering.kernels import chain
 from ordering.kernels.compile import in_threads
@@ -498,8 +499,7 @@ def random_vertices(clips: Clips | AdmissibleSet, n: int = 2, random_state: int 
 
 def random_blocks(chosen: AdmissibleSet, n: int = 2, random_state: Any = 0) -> list[np.ndarray]:
     """`random_vertices` as one block (rows, columns) for each part."""
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n: at least one vertex expected, found {n!r}")
+    positive_integer("n", n)
     rng, parts = np.random.default_rng(random_state), chosen.parts()
     blocks = [np.zeros((part.offsets[-1], len(part.columns))) for part in parts]
     for _ in range(n):

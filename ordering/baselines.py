@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ordering._check import positive_integer
 from ordering.admissible import as_set, check_supervised, one_hot, random_vertices, round_assignment, round_scores
 from ordering.at_least_one import AtLeastOne
+from ordering.features import linear_scores
 from ordering.ncut import NormalizedCut, affinity, chi_squared_band
 from ordering.objective import RidgeObjective
 from ordering.solver import ENOUGH, Solution, block_frank_wolfe
@@ -103,12 +105,12 @@ def hard_em(clips, lam=3.16e-4, n_iter=50, return_details=False):
     >>> hard_em(clips).shape == clips.labels.shape
     True
     """
-    _positive_integer("n_iter", n_iter)
+    positive_integer("n_iter", n_iter)
     objective = RidgeObjective(clips.features, lam)
     labels = uniform(clips)
     for _ in range(n_iter):
         W, b = objective.classifier(one_hot(labels, clips.n_classes))
-        scores = clips.features @ W + b
+        scores = linear_scores(clips.features, W, b)
         before, labels = labels, round_scores(scores, clips)
         if np.array_equal(before, labels):
             break
@@ -161,7 +163,7 @@ def supervised(clips, supervised, lam=3.16e-4, background_bias=0.0, return_detai
     W, b = RidgeObjective(clips.features[rows], lam).classifier(one_hot(known[rows], clips.n_classes))
     if clips.background_class is not None:
         b[clips.background_class] += background_bias
-    scores = clips.features @ W + b
+    scores = linear_scores(clips.features, W, b)
     labels = round_scores(scores, clips)
     return Details(labels, scores.argmax(axis=1), scores=scores, W=W, b=b) if return_details else labels
 
@@ -242,6 +244,8 @@ def at_least_one(
     random_state : int
         Of the start, the mean of two vertices of random costs.
     return_details : bool
+    others : bool
+        See `AtLeastOne`.
 
     Returns
     -------
@@ -256,7 +260,7 @@ def at_least_one(
 
     Notes
     -----
-    Bojanowski et al., ICCV 2013, as adapted in section 6 of the paper. The set is `AtLeastOne`; `others` is its parameter.
+    Bojanowski et al., ICCV 2013, as adapted in section 6 of the paper. The set is `AtLeastOne`.
 
     Examples
     --------
@@ -275,10 +279,5 @@ def at_least_one(
     if not return_details:
         return labels
     W, b = objective.classifier(solution.Z)
-    scores = clips.features @ W + b
+    scores = linear_scores(clips.features, W, b)
     return Details(labels, solution.Z.argmax(axis=1), solution.Z, scores, W, b, solution)
-
-
-def _positive_integer(name, value):
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} a positive integer expected, found {value!r}")

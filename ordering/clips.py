@@ -12,7 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ordering._check import is_integer
 from ordering._files import whole_file
+from ordering._runs import runs
 
 BACKGROUNDS = ("around", "between", "optional", None)
 MAX_FAULTS = 20
@@ -92,7 +94,7 @@ class Clips:
         """Set and validate everything; `faults` holds what was found before."""
         if background not in BACKGROUNDS:
             raise ValueError(f"background must be one of {BACKGROUNDS}, found {background!r}")
-        if not _is_integer(n_actions) or n_actions < 1:
+        if not is_integer(n_actions) or n_actions < 1:
             raise ValueError(f"n_actions must be a positive integer, found {n_actions!r}")
         self.n_actions = int(n_actions)
         self.background = background
@@ -304,7 +306,7 @@ class Clips:
         return numbered
 
     def _position(self, i):
-        if not _is_integer(i) or not -len(self) <= i < len(self):
+        if not is_integer(i) or not -len(self) <= i < len(self):
             raise IndexError(f"clip {i!r} does not exist; there are {len(self)} clips")
         return int(i) % len(self)
 
@@ -422,13 +424,13 @@ class Clips:
             return
         actions = label_runs(labels)
         actions = actions[actions != self.n_actions]
-        values, counts = _compress(actions)
-        expected, most = _compress(transcript)
+        values, counts = compress(actions)
+        expected, most = compress(transcript)
         if not np.array_equal(values, expected) or np.any(counts > most):
             yield f"{name}: action runs {transcript.tolist()} expected, its transcript, found {actions.tolist()}"
 
 
-def with_background(transcript, n_actions, background):
+def with_background(transcript: ArrayLike, n_actions: int, background: str | None) -> np.ndarray:
     """States (S,) of a transcript once background is inserted.
 
     Examples
@@ -446,7 +448,7 @@ def with_background(transcript, n_actions, background):
     return states[1:-1] if background == "between" else states
 
 
-def label_runs(labels):
+def label_runs(labels: ArrayLike) -> np.ndarray:
     """Classes of the maximal runs of equal labels, in order.
 
     Examples
@@ -454,8 +456,7 @@ def label_runs(labels):
     >>> label_runs([2, 2, 0, 0, 0, 2]).tolist()
     [2, 0, 2]
     """
-    labels = np.asarray(labels)
-    return labels[np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))]
+    return compress(labels)[0]
 
 
 def bad_values(features: Any, offsets: ArrayLike) -> list[tuple[int, int, float, int]]:
@@ -522,18 +523,15 @@ def _as_ints(values, what, faults):
     return array.astype(np.int64)
 
 
-def _is_integer(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
-def _compress(values):
+def compress(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Values of the runs of equal neighbours, and how long each run is."""
     values = np.asarray(values)
-    starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1))
-    return values[starts], np.diff(starts, append=len(values))
+    start, stop = runs(values)
+    return values[start], stop - start
 
 
-def fault_message(faults):
+def fault_message(faults: list[str]) -> str:
+    """All faults in one message, a line each; after 20 a count."""
     shown = faults[:MAX_FAULTS]
     rest = len(faults) - len(shown)
     count = f"{len(faults)} faults" if len(faults) > 1 else "1 fault"

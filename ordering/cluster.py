@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ordering.admissible import Ordered, dense, random_blocks, round_assignment, round_scores
 from ordering.clips import Clips
-from ordering.features import Features
+from ordering.features import Features, linear_scores
 from ordering.objective import RidgeObjective
 from ordering.solver import InParts, Local, Moments, Solution, add, after, blocks_of_start, descend, first_state
 
@@ -95,7 +95,7 @@ class Parts:
 
     def round_scores(self, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Labels (N,) with the largest scores X W + b: `ordering.round_scores` on each part."""
-        scores = self.map(lambda clips: clips.features @ W + b, self.clips)
+        scores = self.map(lambda clips: linear_scores(clips.features, W, b), self.clips)
         return np.concatenate(self.client.gather(self.map(round_scores, scores, self.clips)))
 
     def submit(self, function: Callable, *arguments: Any) -> Any:

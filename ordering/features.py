@@ -136,6 +136,20 @@ class Features:
         return product.T
 
 
+def linear_scores(X: Any, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Scores X W + b (N, C) in float64, whatever the dtype of X, without a copy of all of it.
+
+    Examples
+    --------
+    >>> linear_scores(np.array([[1.0], [2.0]]), np.array([[3.0]]), np.array([0.5])).tolist()
+    [[3.5], [6.5]]
+    """
+    scores = np.empty((X.shape[0], W.shape[1]))
+    for rows in row_blocks(X.shape[0]):
+        scores[rows] = X[rows] @ W + b
+    return scores
+
+
 def row_blocks(N: int) -> list[slice]:
     """Slices of at most 8192 rows."""
     return [slice(start, min(start + _BLOCK, N)) for start in range(0, N, _BLOCK)]

@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ordering._check import one_of
 from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
 from ordering.clips import Clips, as_features, bad_values
-from ordering.features import row_blocks
+from ordering.features import linear_scores
 from ordering.objective import RidgeObjective
 from ordering.solver import ENOUGH, Solution, descend, problem_of
 
@@ -94,10 +95,8 @@ class OrderedActionLabeling(BaseEstimator):
         callback : callable, optional
             See `frank_wolfe`.
         """
-        for name, value, choices in [("solver", self.solver, SOLVERS),
-                                     ("rounding", self.rounding, ("assignment", "classifier"))]:
-            if value not in choices:
-                raise ValueError(f"{name}: one of {sorted(choices)} expected, found {value!r}")
+        one_of("solver", self.solver, SOLVERS)
+        one_of("rounding", self.rounding, ("assignment", "classifier"))
         chosen = as_set(clips, supervised)
         objective = RidgeObjective(chosen.clips.features, self.lam, **self._per_class(chosen.clips))
         problem = problem_of(objective, chosen, random_blocks(chosen, random_state=self.random_state),
@@ -137,10 +136,7 @@ class OrderedActionLabeling(BaseEstimator):
             raise ValueError(f"features of shape (M, {self.n_features_in_}) expected, found {features.shape}")
         for row, column, value, _ in bad_values(features, [0, features.shape[0]]):
             raise ValueError(f"finite features expected, found {value} in row {row}, column {column}")
-        scores = np.empty((features.shape[0], len(self.intercept_)))
-        for rows in row_blocks(features.shape[0]):
-            scores[rows] = features[rows] @ self.coef_.T + self.intercept_
-        return scores
+        return linear_scores(features, self.coef_.T, self.intercept_)
 
     def predict(self, clips: Clips) -> np.ndarray:
         """Labels (N,) of any clips: the classifier's scores, rounded under the clips' transcripts."""

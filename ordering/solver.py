@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ordering._check import integer
 from ordering.admissible import AdmissibleSet, as_set, dense, one_hot
 from ordering.clips import Clips
 from ordering.features import Features
@@ -267,11 +268,9 @@ def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0
 
 
 def _check_stop(n_iter, tol):
-    if not isinstance(n_iter, (int, np.integer)) or n_iter < 0:
-        raise ValueError(f"n_iter: a whole number of passes >= 0 expected, found {n_iter!r}")
     if not isinstance(tol, (int, float, np.number)) or np.isnan(tol):
         raise ValueError(f"tol: a number expected, found {tol!r}")
-    return int(n_iter), float(tol)
+    return integer("n_iter", n_iter), float(tol)
 
 
 # ---------------------------------------------------------------------------------------------- one part

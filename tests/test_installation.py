@@ -47,9 +47,9 @@ def run(site, code, prefix=(), **env):
     return process.stdout.strip()
 
 
-def test_the_data_file_is_installed(installed):
-    code = "import ordering; print(len(ordering.datasets.load_mocap6(pieces_seconds=None)))"
-    assert run(installed, code, HOME=str(installed)) == "6"
+def test_the_data_files_are_installed(installed):
+    code = "from ordering import datasets as d; print(len(d.load_mocap6(None)), len(d.load_birdsong()))"
+    assert run(installed, code, HOME=str(installed)) == "6 96"
 
 
 def test_the_types_are_installed(installed):

@@ -25,12 +25,13 @@ from tqdm.auto import tqdm
 from ordering import baselines, metrics
 from ordering._extras import needs
 from ordering._files import whole_file
-from ordering.at_least_one import minimise_at_least_one
+from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
+from ordering.at_least_one import AtLeastOne
 from ordering.clips import Clips
 from ordering.ncut import chi_squared_band
-from ordering.objective import RidgeObjective, times
-from ordering.rounding import round_scores
-from ordering.solver import block_frank_wolfe, one_hot, random_vertices
+from ordering.features import linear_scores
+from ordering.objective import RidgeObjective
+from ordering.solver import block_frank_wolfe
 
 with needs("experiments", __name__):
     import pandas as pd
@@ -259,7 +260,7 @@ def _supervised(clips, known, plan):
     base = RidgeObjective(clips.features[rows], plan.supervised_lams[0])
     for lam in plan.supervised_lams:
         W, b = base.with_settings(lam=lam).classifier(one_hot(known[rows], clips.n_classes))
-        scores = times(clips.features, W) + b
+        scores = linear_scores(clips.features, W, b)
         yield Candidate("supervised", "clf", scores, {"lam": lam}, W, b)
         for bias in plan.biases:
             shift = bias * (np.arange(clips.n_classes) == clips.background_class)
@@ -286,7 +287,7 @@ def _relaxed(method, clips, known, plan):
     if method == "ours-extra-loss":  # two losses, each of weight 1/2; kappa belongs to the one without labels
         weight = extra_loss_weight(known)
         scale = weight[known < 0].max() / len(known)
-    solve = minimise_at_least_one if method == "at-least-one" else block_frank_wolfe
+    admissible = (AtLeastOne if method == "at-least-one" else Ordered)(clips, known)
     base = RidgeObjective(clips.features, plan.lams[0], row_weight=weight)
     Z0 = random_vertices(clips, random_state=plan.seed)
     sign = np.where(np.arange(clips.n_classes) == clips.background_class, 1.0, -1.0)
@@ -294,12 +295,11 @@ def _relaxed(method, clips, known, plan):
         at_lam = base.with_settings(lam=lam)
         for k0 in plan.k0:
             objective = at_lam.with_settings(kappa=k0 * scale * sign)
-            found = solve(objective, clips, Z0, n_iter=plan.n_iter, tol=plan.tol,
-                          supervised=known if (known >= 0).any() else None)
+            found = block_frank_wolfe(objective, admissible, Z0, n_iter=plan.n_iter, tol=plan.tol)
             W, b = objective.classifier(found.Z)
             chosen = {"lam": lam, "k0": k0, **_account(found)}
             yield Candidate(method, "Z", found.Z, chosen, W, b)
-            yield Candidate(f"{method}-clf", "clf", times(clips.features, W) + b, chosen, W, b)
+            yield Candidate(f"{method}-clf", "clf", linear_scores(clips.features, W, b), chosen, W, b)
 
 
 def _account(solution):
@@ -363,7 +363,7 @@ def _scores(clips, split, found):
     scores.update({f"iod_{c:02d}": value for c, value in enumerate(per_class) if c != background})
     if found.W is not None:
         test = clips.subset(split.test)
-        truth, ranked = one_hot(test.labels, clips.n_classes), times(test.features, found.W) + found.b
+        truth, ranked = one_hot(test.labels, clips.n_classes), linear_scores(test.features, found.W, found.b)
         present = np.flatnonzero(truth.any(axis=0))  # an action that no test clip has is left out of the means
         ap = metrics.average_precision(truth[:, present], ranked[:, present])
         area = metrics.average_precision(truth[:, present], ranked[:, present], "area")
