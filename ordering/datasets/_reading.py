@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordering.clips import faultfault_message, bad_values
+from ordering.clips import fault_message, bad_values
 
 _STRETCH = re.compile(r"(\d+(?:\.\d*)?)(?:[\s,;]+|-)(\d+(?:\.\d*)?)[\s,;]+(.+)")  # start, end (or start-end), label
 
@@ -39,7 +39,7 @@ class Stretches(NamedTuple):
 def raise_faults(path: str | Path, faults: list[str]) -> None:
     """One error for all of them."""
     if faults:
-        raise ValueError(f"{path}: {faultfault_message(faults)}")
+        raise ValueError(f"{path}: {fault_message(faults)}")
 
 
 def normal(name: str) -> str:
