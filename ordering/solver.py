@@ -261,8 +261,8 @@ def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0
             momentum, share = (before - 1) / t, INNER_ACCURACY * sums.gap
         certified()
     except KeyboardInterrupt as interrupt:
-        solution.message = "interrupted"
-        interrupt.solution = solution  # type: ignore[attr-defined]
+        solution.message, interrupt.solution = "interrupted", solution  # type: ignore[attr-defined]
+        certified()
         raise
     return solution
 
@@ -310,8 +310,8 @@ def find_direction(part: Any, before: State, Z: np.ndarray, price: np.ndarray, G
     Rows and columns of a curvature `bound` ask for the block direction, to an accuracy of `share` times the gap.
     """
     labels, vertex_price = part.vertex(G)
-    inner, paid = float(np.vdot(G, Z)), float(price.sum())
-    gap = inner + paid - float(G[np.arange(len(G)), labels].sum()) - float(vertex_price.sum())
+    S, inner, paid = one_hot(labels, Z.shape[1]), float(np.vdot(G, Z)), float(price.sum())
+    gap = inner - float(np.vdot(G, S)) + paid - float(vertex_price.sum())
     D, change, memory = None, None, before.memory
     if bound is not None:
         slope = G
@@ -321,7 +321,7 @@ def find_direction(part: Any, before: State, Z: np.ndarray, price: np.ndarray, G
         V, moved, memory = part.nearest(Z, slope, *bound, price, tol, memory)
         D, change = V - Z, moved - price
     if D is None or not momentum and np.vdot(G, D) + change.sum() >= 0:  # a clip solved to its share does not move
-        D, change = one_hot(labels, Z.shape[1]) - Z, vertex_price - price
+        D, change = S - Z, vertex_price - price
     sums = Sums(0.5 * (inner + linear) + paid, gap, -float(np.vdot(G, D)) - float(change.sum()),
                 float(np.vdot(Z - before.Z, D)), float(np.vdot(D, D)))
     return State(Z, price, D, change, G, memory), sums
