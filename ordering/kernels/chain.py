@@ -85,19 +85,16 @@ def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, la
     The states of clip i are borders[i]:borders[i + 1]. A `fixed` clip keeps its known labels. Returns the first clip
     without a path, or -1.
     """
-    F = np.empty(np.max((np.diff(offsets) + 1) * np.diff(borders)))
     for i in range(len(offsets) - 1):
         t, k = slice(offsets[i], offsets[i + 1]), slice(borders[i], borders[i + 1])
-        if fixed[i]:
-            labels[t], path[t], price[i] = known[t], -1, 0.0
-            continue
-        shape = (offsets[i + 1] - offsets[i] + 1, borders[i + 1] - borders[i])
-        table = F[:shape[0] * shape[1]].reshape(shape)
-        if not np.isfinite(forward(cost[t], columns[k], stay[k], head[k], skip[k], known[t], False, table)):
-            return i
-        price[i] = backtrack(table, stay[k], head[k], skip[k], path[t])
+        if not fixed[i]:
+            F = np.empty((offsets[i + 1] - offsets[i] + 1, borders[i + 1] - borders[i]))
+            if not forward(cost[t], columns[k], stay[k], head[k], skip[k], known[t], False, F) < np.inf:
+                return i
+            price[i] = backtrack(F, stay[k], head[k], skip[k], path[t])
         for row in range(offsets[i], offsets[i + 1]):
-            labels[row] = columns[borders[i] + path[row]]
+            path[row] = -1 if fixed[i] else path[row]
+            labels[row] = known[row] if fixed[i] else columns[borders[i] + path[row]]
     return -1
 
 
