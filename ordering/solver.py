@@ -196,10 +196,10 @@ class Problem(Protocol):
 
     step: float
 
-    def sweep(self, momentum: float, share: float | None) -> Sums:
+    def sweep(self, momentum: float, share: float | None, plain: bool = False) -> Sums:
         """Take the step; then gradient, vertex and next direction everywhere.
 
-        `share` is the accuracy of the block direction in a clip; None at first.
+        `share` is the accuracy of the block direction for all clips; None at first. A `plain` sweep goes to the vertex.
         """
         ...
 
@@ -229,7 +229,7 @@ def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0
     def certified():
         """The sums at Z from a fresh gradient, and what follows for the solution."""
         problem.refresh()
-        sums = problem.sweep(0.0, share)
+        sums = problem.sweep(0.0, share, plain=True)
         solution.final_gap, solution.converged = sums.gap, bool(small(sums))
         return sums
 
@@ -430,14 +430,14 @@ class InParts:
         self.fresh: Moments | None = None  # of the iterate after the step, where they were computed anew
         self.total = self.change = Moments(*np.zeros((3, 1)))
 
-    def sweep(self, momentum, share):
+    def sweep(self, momentum, share, plain=False):
         if self.fresh is None and not self.total.moment.any():
             self.refresh()
         total = self.fresh or Moments(*(whole + self.step * change
                                         for whole, change in zip(self.total, self.change, strict=True)))
         W, b = self.objective.model(total.moment.T, total.count)
         now = Now(W.astype(self.objective._features.dtype), b, 2 / self.objective.shape[0], self.kappa, self.weight,
-                  self.bound, self.step, momentum, None if share is None else share / self.n_clips)
+                  None if plain else self.bound, self.step, momentum, None if share is None else share / self.n_clips)
         states, sums, change = self._sweep(now)
         self.states, self.total, self.change, self.step, self.fresh = states, total, change, 0.0, None
         return sums
@@ -477,7 +477,7 @@ class AsOneWhole:
         self.G: np.ndarray | None = None
         self.refresh()
 
-    def sweep(self, momentum, share):
+    def sweep(self, momentum, share, plain=False):
         if self.step:
             self.value += self.step * (0.5 * self.step * self.bent - self.slope)
             self.G = self.G + self.step * self.H
@@ -485,7 +485,7 @@ class AsOneWhole:
         for part, state in zip(self.chosen.parts(), self.states, strict=True):
             Z, price = after(state, self.step)
             own = own_columns(part, self.chosen.shape[1])
-            bound = None if self.bound is None else (self.bound[0][part.rows], self.bound[1][own])
+            bound = None if plain or self.bound is None else (self.bound[0][part.rows], self.bound[1][own])
             state, sums = find_direction(part, state, Z, price, np.ascontiguousarray(self.G[part.rows][:, own]), 0.0,
                                          bound, momentum, None if share is None else share / len(self.chosen.clips))
             states.append(state)
