@@ -17,7 +17,7 @@ from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scor
 from ordering.clips import Clips, as_features, bad_values
 from ordering.features import linear_scores
 from ordering.objective import RidgeObjective
-from ordering.solver import ENOUGH, Solution, descend, problem_of
+from ordering.solver import ENOUGH, InParts, Solution, descend
 
 SOLVERS = {"frank-wolfe": (200, 0.0), "block": (100, ENOUGH)}  # passes and relative gap
 
@@ -104,8 +104,8 @@ class OrderedActionLabeling(BaseEstimator):
         one_of("rounding", self.rounding, ("assignment", "classifier"))
         chosen = as_set(clips, supervised)
         objective = RidgeObjective(chosen.clips.features, self.lam, **self._per_class(chosen.clips))
-        problem = problem_of(objective, chosen, random_blocks(chosen, random_state=self.random_state),
-                             self.solver == "block")
+        problem = InParts(objective, chosen, random_blocks(chosen, random_state=self.random_state),
+                          self.solver == "block")
         n_iter, relative_tol = SOLVERS[self.solver]
         n_iter = n_iter if self.n_iter is None else self.n_iter
         self.solution_: Solution = descend(problem, n_iter, self.tol or 0.0, relative_tol if self.tol is None else 0.0,
