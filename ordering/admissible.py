@@ -352,13 +352,13 @@ def _as_ordered(clips):
 
 def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
     """Costs (N, C) of clips as finite C-ordered float64, no copy where they are; so small that sums do not overflow."""
-    cost, shape = np.asarray(cost), (clips.n_intervals, clips.n_classes)
-    if cost.shape != shape:
+    given, shape = np.asarray(cost), (clips.n_intervals, clips.n_classes)
+    if given.shape != shape:
         raise ValueError(f"cost of shape {shape} expected, one row an interval and one column a class, "
-                         f"found {cost.shape}")
-    if cost.dtype.kind not in "fiub":
-        raise ValueError(f"real costs expected, found dtype {cost.dtype}")
-    cost = np.ascontiguousarray(cost, dtype=np.float64)
+                         f"found {given.shape}")
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"real costs expected, found dtype {given.dtype}")
+    cost = np.ascontiguousarray(given, dtype=np.float64)
     largest = max(-cost.min(initial=0), cost.max(initial=0))
     if not largest < np.inf:
         row, column = np.argwhere(~np.isfinite(cost))[0]
@@ -366,7 +366,7 @@ def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
                          f"{cost[row, column]} in column {column}")
     if largest > 1e300 / (len(cost) + 1):
         cost = np.ldexp(cost, -int(len(cost)).bit_length() - 4)  # changes no comparison
-    return cost
+    return cost  # type: ignore[return-value]
 
 
 def linear_oracle(cost: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
