@@ -292,11 +292,12 @@ class _Chains(NamedTuple):
         return labels, price
 
     def posterior(self, cost):
-        """Shares (rows, c) of the weight exp(-cost) of all paths, and minus the logarithm of its sum (n,)."""
-        P, total = np.zeros(cost.shape), np.empty(len(self.fixed))
+        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and shares of the
+        paths that visit each state."""
+        P, total, visits = np.zeros(cost.shape), np.empty(len(self.fixed)), np.zeros(len(self.states))
         chain.posterior(np.ascontiguousarray(cost), self.offsets, self.states, self.stay, self.head, self.skip,
-                        self.borders, self.known, self.fixed, P, total)
-        return P / P.sum(axis=1, keepdims=True), total
+                        self.borders, self.known, self.fixed, P, total, visits)
+        return P / P.sum(axis=1, keepdims=True), total, visits
 
     def memory(self):
         """Paths of each clip and their weights and prices, and how many there are: none yet."""
@@ -477,7 +478,7 @@ def forward_backward(scores: ArrayLike, clips: Clips | Ordered) -> tuple[np.ndar
     """
     ordered = _as_ordered(clips)
     cost, P, totals = -check_costs(scores, ordered.clips), np.zeros(ordered.shape), []
-    for part, (share, total) in zip(ordered.parts(), in_threads(
+    for part, (share, total, _) in zip(ordered.parts(), in_threads(
             lambda part: part.posterior(cost[part.rows][:, part.columns]), ordered.parts()), strict=True):
         P[part.rows, part.columns] = share
         totals.append(-total)
