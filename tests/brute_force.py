@@ -11,43 +11,53 @@ BACKGROUNDS = ("around", "between", "optional", None)
 INF = float("inf")
 
 
-def list_cuts(clips, i=0, supervised=None, min_duration=1, skip_price=None):
-    """Every way of cutting clip i into its states: states (n, T), labels (n, T) and prices (n,) of what is left out.
-
-    A clip of which all rows are known has its labels as they are, in states -1.
-    """
-    A, T, rows = clips.n_actions, int(clips.lengths[i]), clips.rows(i)
-    known = [-1] * T if supervised is None else np.asarray(supervised)[rows].tolist()
-    if min(known) >= 0:
-        return np.full((1, T), -1), np.array([known]), np.zeros(1)
+def states_of(clips, i, min_duration, skip_price):
+    """Class, least duration and price of being left out of every state of clip i."""
+    A = clips.n_actions
     least = np.broadcast_to(min_duration, A).tolist()
     price = np.broadcast_to(INF if skip_price is None else skip_price, A).tolist()
     background = (A, 1, 0.0 if clips.background == "optional" else INF)
     states = [(a, least[a], price[a]) for a in clips.transcripts[i].tolist()]
-    if clips.background is not None:
-        between = [part for state in states for part in (state, background)]
-        states = between[:-1] if clips.background == "between" and between else [background, *between]
+    if clips.background is None:
+        return states
+    between = [part for state in states for part in (state, background)]
+    return between[:-1] if clips.background == "between" and between else [background, *between]
 
+
+def cuts(T, states, known):
+    """Each way to spend T intervals in the states, in order: the state of each interval, and what is paid."""
     def fill(t, k):
         if k == len(states):
             if t == T:
                 yield (), 0.0
             return
-        label, shortest, toll = states[k]
-        if toll < INF:
+        label, shortest, price = states[k]
+        if price < INF:
             for rest, paid in fill(t, k + 1):
-                yield rest, paid + toll
-        for n in range(shortest, T - t + 1):
+                yield rest, paid + price
+        for n in range(1, T - t + 1):
             if known[t + n - 1] not in (-1, label):
                 break
-            if all(known[u] in (-1, label) for u in range(t, t + n)):
+            if n >= shortest:
                 for rest, paid in fill(t + n, k + 1):
                     yield (k,) * n + rest, paid
 
-    found = list(fill(0, 0))
+    return fill(0, 0)
+
+
+def list_cuts(clips, i=0, supervised=None, min_duration=1, skip_price=None):
+    """Every way of cutting clip i into its states: states (n, T), labels (n, T) and prices (n,) of what is left out.
+
+    A clip of which all rows are known has its labels as they are, in states -1.
+    """
+    T = int(clips.lengths[i])
+    known = [-1] * T if supervised is None else np.asarray(supervised)[clips.rows(i)].tolist()
+    if min(known) >= 0:
+        return np.full((1, T), -1), np.array([known]), np.zeros(1)
+    states = states_of(clips, i, min_duration, skip_price)
+    found = list(cuts(T, states, known))
     paths = np.array([path for path, _ in found], dtype=int).reshape(-1, T)
-    classes = np.array([label for label, _, _ in states])
-    return paths, classes[paths], np.array([paid for _, paid in found])
+    return paths, np.array([label for label, _, _ in states])[paths], np.array([paid for _, paid in found])
 
 
 def list_vertices(clips, i=0, **options):
@@ -64,7 +74,7 @@ def first_of_ties(paths):
     return min(paths, key=from_the_end)
 
 
-def random_case(rng, longest=7, n_clips=1, n_features=1, background="any", **fixed):
+def random_case(rng, longest=6, n_clips=1, n_features=1, background="any", **fixed):
     """Random clips and the arguments of a set of them that is not empty."""
     if background == "any":
         background = BACKGROUNDS[rng.integers(4)]
@@ -82,10 +92,11 @@ def random_case(rng, longest=7, n_clips=1, n_features=1, background="any", **fix
             clips = Clips(rng.standard_normal((lengths.sum(), n_features)), lengths, transcripts, A, background)
         except ValueError:  # too short
             continue
-        cuts = [list_cuts(clips, i, **options | {"supervised": None})[1] for i in range(n_clips)]
-        if all(len(labels) for labels in cuts):
+        states = [states_of(clips, i, options["min_duration"], options["skip_price"]) for i in range(n_clips)]
+        if all(any(cuts(T, own, [-1] * T)) for T, own in zip(clips.lengths.tolist(), states, strict=True)):
             break
     if "supervised" not in fixed and rng.random() < 0.5:
-        truth = np.concatenate([labels[rng.integers(len(labels))] for labels in cuts])
+        labels = [list_cuts(clips, i, **options | {"supervised": None})[1] for i in range(n_clips)]
+        truth = np.concatenate([own[rng.integers(len(own))] for own in labels])
         options["supervised"] = np.where(rng.random(len(truth)) < rng.choice([0.15, 0.4]), truth, -1)
     return clips, options

@@ -48,7 +48,7 @@ def test_the_oracle_finds_the_least_cost_of_all_cuts(seed):
         assert total[own][0] <= total.min() + 1e-12 * np.abs(cost).max()
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(seeds)
 def test_the_tie_rule(seed):
     """Small whole numbers, most paths tied: from the end back, leave a state as soon as that costs no more."""
@@ -84,7 +84,7 @@ def test_a_set_is_refused_just_where_no_cut_exists(seed):
 
 def test_a_fully_known_clip_stays_as_it_is_beside_others():
     clips = Clips(np.zeros((7, 1)), [3, 4], [[0, 1], [0, 1]], 2, "optional")
-    known = np.array([1, 2, 0, -1, -1, 1, -1])
+    known = np.array([1, 2, 0, -1, -1, 1, -1])  # the first clip is too short for two actions of two intervals, too
     chosen = Ordered(clips, known, min_duration=2)
     cost = np.random.default_rng(0).standard_normal((7, 3))
     assert linear_oracle(cost, chosen).tolist() == [1, 2, 0, 0, 0, 1, 1]
@@ -92,7 +92,7 @@ def test_a_fully_known_clip_stays_as_it_is_beside_others():
 
 
 # ---------------------------------------------------------------------------------------------- sums over paths
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(seeds)
 def test_forward_backward_sums_over_all_cuts(seed):
     """Each cut once, with the weight exp(sum of scores - price); so also the largest of scores that differ much."""
@@ -122,28 +122,27 @@ def test_forward_backward_counts_and_does_not_overflow():
 
 
 # ---------------------------------------------------------------------------------------------- hull
-@pytest.mark.parametrize("first", range(0, 400, 50))
-def test_points_in_the_hull_are_starts_and_points_outside_are_refused(first):
+def test_points_in_the_hull_are_starts_and_points_outside_are_refused():
     """The hull of what is listed, against a linear program."""
     refused = 0
-    for seed in range(first, first + 50):
+    for seed in range(300):
         rng = np.random.default_rng(seed)
         clips, options = random_case(rng)
         chosen, objective = Ordered(clips, **options), RidgeObjective(clips.features, 1.0)
         vertices, _ = list_vertices(clips, **options)
         inside = np.tensordot(rng.dirichlet(np.full(len(vertices), 0.3)), vertices, 1)
         assert_allclose(frank_wolfe(objective, chosen, inside, 0).Z, inside, atol=1e-12)
-        mean = vertices.mean(axis=0)
-        beyond = mean + (1 + rng.choice([0.05, 0.5, 2])) * (vertices[rng.integers(len(vertices))] - mean)
-        within = np.maximum(beyond, 0) * (mean > 0)  # on the simplex, and on what is known
-        within /= within.sum(axis=1, keepdims=True)
-        if distance_to_hull(within, vertices) > 1e-4:
+        apart = rng.dirichlet(np.ones(chosen.shape[1]), len(inside)) * (vertices.max(axis=0) > 0)
+        apart /= apart.sum(axis=1, keepdims=True)  # each row among its classes, known rows as they are
+        within = inside + rng.choice([0.1, 0.5, 1]) * (apart - inside)
+        distance = distance_to_hull(within, vertices)
+        if distance > 1e-4:
             refused += 1
             with pytest.raises(ValueError, match="a start in the hull of the admissible assignments expected"):
                 frank_wolfe(objective, chosen, within, 0)
-        else:
-            frank_wolfe(objective, chosen, within, 0)
-    assert refused >= 5
+        elif distance < 1e-12:
+            assert_allclose(frank_wolfe(objective, chosen, within, 0).Z, within, atol=1e-12)
+    assert refused > 30
 
 
 def distance_to_hull(Z, vertices):
@@ -167,7 +166,7 @@ def test_both_solvers_reach_the_optimum_over_all_vertices(kind, background, seed
     """Value and gap against the gradient and all vertices listed; every second case has known rows."""
     rng = np.random.default_rng([seed, len(kind)])
     fixed = KINDS[kind] | ({"supervised": None} if seed % 2 else {})
-    clips, options = random_case(rng, 7, 3, 2, background, **fixed)
+    clips, options = random_case(rng, 6, 3, 2, background, **fixed)
     chosen, objective = Ordered(clips, **options), RidgeObjective(clips.features, 0.05, class_weight=rng.uniform(
         0.5, 2, clips.n_classes))
     start = random_vertices(chosen)

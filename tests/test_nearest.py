@@ -10,7 +10,7 @@ from ordering.admissible import one_hot
 from tests.brute_force import list_vertices, random_case
 
 
-def inner_problem(seed, n_rows=7):
+def inner_problem(seed, n_rows):
     """A random case of one clip: its part, its vertices and their prices in the part's columns, and a problem."""
     rng = np.random.default_rng(seed)
     clips, options = random_case(rng, n_rows)
@@ -25,7 +25,7 @@ def inner_problem(seed, n_rows=7):
 @pytest.mark.parametrize("seed", range(150))
 def test_no_vertex_improves_on_it(seed):
     """At the minimum of a convex function over a hull, no vertex lies lower along the gradient."""
-    part, vertices, prices, V, price, slope, (rows, columns) = inner_problem(seed)
+    part, vertices, prices, V, price, slope, (rows, columns) = inner_problem(seed, 7)
     before = V.copy(), slope.copy()
     P, paid, _ = part.nearest(V, slope, rows, columns, np.array([price]), 1e-9, part.memory())
     assert_array_equal(V, before[0])
@@ -40,7 +40,7 @@ def test_no_vertex_improves_on_it(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_the_quadratic_program_over_the_vertices(seed):
     """By SLSQP on the weights of all vertices."""
-    part, vertices, prices, V, price, slope, (rows, columns) = inner_problem(1000 + seed, 6)
+    part, vertices, prices, V, price, slope, (rows, columns) = inner_problem(1000 + seed, 5)
     flat, bound = vertices.reshape(len(vertices), -1), (rows[:, None] * columns).ravel()
 
     def value(P, paid):
