@@ -85,27 +85,24 @@ def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, la
     The states of clip i are borders[i]:borders[i + 1]. A `fixed` clip keeps its known labels. Returns the first clip
     without a path, or -1.
     """
-    F = np.empty(np.max((np.diff(offsets) + 1) * np.diff(borders)))
     for i in range(len(offsets) - 1):
         t, k = slice(offsets[i], offsets[i + 1]), slice(borders[i], borders[i + 1])
-        if fixed[i]:
-            labels[t], path[t], price[i] = known[t], -1, 0.0
-            continue
-        shape = (offsets[i + 1] - offsets[i] + 1, borders[i + 1] - borders[i])
-        table = F[:shape[0] * shape[1]].reshape(shape)
-        if not np.isfinite(forward(cost[t], columns[k], stay[k], head[k], skip[k], known[t], False, table)):
-            return i
-        price[i] = backtrack(table, stay[k], head[k], skip[k], path[t])
+        if not fixed[i]:
+            F = np.empty((offsets[i + 1] - offsets[i] + 1, borders[i + 1] - borders[i]))
+            if not forward(cost[t], columns[k], stay[k], head[k], skip[k], known[t], False, F) < np.inf:
+                return i
+            price[i] = backtrack(F, stay[k], head[k], skip[k], path[t])
         for row in range(offsets[i], offsets[i + 1]):
-            labels[row] = columns[borders[i] + path[row]]
+            path[row] = -1 if fixed[i] else path[row]
+            labels[row] = known[row] if fixed[i] else columns[borders[i] + path[row]]
     return -1
 
 
 @compiled
-def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total):  # pragma: no cover
+def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total, visits):  # pragma: no cover
     """Add up in P (N, C) the shares of the weight exp(-cost) that paths through each class have; total (n,) its -log.
 
-    Forward and backward costs are the same recursion on the chain and on the chain turned round.
+    `visits` (S,) becomes the share of paths that visit each state: its intervals, less those it was in before. Forward and backward costs are the same recursion on the chain and on the chain turned round.
     """
     for i in range(len(offsets) - 1):
         t, k = slice(offsets[i], offsets[i + 1]), slice(borders[i], borders[i + 1])
@@ -127,4 +124,8 @@ def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P
             for s in range(S):
                 through = F[row + 1, s] + B[T - row, S - 1 - s]
                 if through < np.inf:
-                    P[first + row, columns[k][s]] += np.exp(total[i] + cost[first + row, columns[k][s]] - through)
+                    share = np.exp(total[i] + cost[first + row, columns[k][s]] - through)
+                    P[first + row, columns[k][s]] += share
+                    visits[borders[i] + s] += share
+                    if stay[k][s] and F[row, s] < np.inf:
+                        visits[borders[i] + s] -= np.exp(total[i] - F[row, s] - B[T - row, S - 1 - s])

@@ -24,30 +24,32 @@ def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head,
         if fixed[i]:
             continue
         first, T, S = offsets[i], offsets[i + 1] - offsets[i], borders[i + 1] - borders[i]
-        k, t = slice(borders[i], borders[i + 1]), slice(first, offsets[i + 1])
-        at[:] = -1
-        n = 0
-        for a in columns[k]:  # the clip's own columns
+        k = slice(borders[i], borders[i + 1])
+        local, through, n = np.empty(S, np.int64), np.empty(T, np.int64), 0
+        for a in range(len(at)):
+            at[a] = -1
+        for s in range(S):  # the clip's own columns
+            a = columns[borders[i] + s]
             if at[a] < 0:
                 own[n], at[a] = a, n
                 n += 1
-        V, s, local, through = np.empty((T, n)), np.empty((T, n)), at[columns[k]], known[t].copy()
+            local[s] = at[a]
+        V, slant, bound = np.empty((T, n)), np.empty((T, n)), np.empty(T * n)
         for u in range(T):
-            if through[u] >= 0:
-                through[u] = at[through[u]]
+            through[u] = at[known[first + u]] if known[first + u] >= 0 else -1
             for c in range(n):
-                a = own[c]
-                s[u, c] = slope[first + u, a] - rows[first + u] * widths[a] * P[first + u, a]
+                bound[u * n + c] = rows[first + u] * widths[own[c]]
+                slant[u, c] = slope[first + u, own[c]] - bound[u * n + c] * P[first + u, own[c]]
         most = max(min(n_steps, int(work / (T * S))), 5)
-        sizes[i], gaps[i], price[i] = _nearest(V, s, rows[t], widths[own[:n]], local, stay[k], head[k], skip[k],
-                                               through, tol, most, paths[:, t], weights[i], prices[i], sizes[i])
+        sizes[i], gaps[i], price[i] = _nearest(V, slant, bound, local, stay[k], head[k], skip[k], through, tol, most,
+                                               paths[:, first:first + T], weights[i], prices[i], sizes[i])
         for u in range(T):
             for c in range(n):
                 P[first + u, own[c]] = V[u, c]
 
 
 @compiled(error_model="numpy")
-def _nearest(V, slope, rows, widths, columns, stay, head, skip, known, tol, n_steps, kept, weight, prices,
+def _nearest(V, slope, bound, columns, stay, head, skip, known, tol, n_steps, kept, weight, prices,
              m):  # pragma: no cover
     """The same for one clip, with slope <slope, Q> at 0. Each step asks the oracle for a path, and takes the best point
     of the hull of those paths found so far that still have weight. Returns their number, the gap and the price."""
@@ -55,20 +57,19 @@ def _nearest(V, slope, rows, widths, columns, stay, head, skip, known, tol, n_st
     F, path = np.empty((T + 1, len(columns))), np.empty(T, np.int64)
     paths, slot = np.empty((size, T), np.uint32), np.arange(size)  # of point i: paths[slot[i]]; free slots follow
     L, row, value, linear = np.empty((size, size)), np.empty(size), np.empty(T), np.empty((3, size))
-    bound, gradient, flat, gap, n_old = np.empty(T * C), slope.copy(), slope.reshape(T * C), np.inf, m
-    for t in range(T):
-        for c in range(C):
-            bound[t * C + c] = rows[t] * widths[c]
-    ridge, m = bound.max(), 0
+    gradient, ridge, gap, n_old, m = slope.copy(), 0.0, np.inf, m, 0 * m  # a plain 0 would compile all below twice
+    V_flat, gradient_flat, slope_flat = V.ravel(), gradient.ravel(), slope.ravel()
+    for u in range(T * C):
+        ridge = max(ridge, bound[u])
     for i in range(n_old):  # the paths of last time
         weight[m], prices[m] = weight[i], prices[i]
         for t in range(T):
             paths[slot[m], t] = t * C + kept[i, t]
-        m += _append(L, m, paths, slot, bound, flat, prices, value, linear, row, ridge)
+        m += _append(L, m, paths, slot, bound, slope_flat, prices, value, linear, row, ridge)
     if m > 0:
         m = _weigh(L, m, weight, linear, prices, slot)
     for step in range(n_steps + 1):
-        paid, along = _mix(V.reshape(T * C), gradient.reshape(T * C), flat, bound, paths, slot, weight, prices, m)
+        paid, along = _mix(V_flat, gradient_flat, slope_flat, bound, paths, slot, weight, prices, m)
         end = forward(gradient, columns, stay, head, skip, known, False, F)
         if m > 0:
             gap = along + paid - end
@@ -77,7 +78,7 @@ def _nearest(V, slope, rows, widths, columns, stay, head, skip, known, tol, n_st
         prices[m], weight[m], last = backtrack(F, stay, head, skip, path), 1.0 if m == 0 else 0.0, slot[m]
         for t in range(T):
             paths[last, t] = t * C + columns[path[t]]
-        if not _append(L, m, paths, slot, bound, flat, prices, value, linear, row, ridge):
+        if not _append(L, m, paths, slot, bound, slope_flat, prices, value, linear, row, ridge):
             break
         m = _weigh(L, m + 1, weight, linear, prices, slot)
         if slot[m - 1] != last:
@@ -91,7 +92,9 @@ def _nearest(V, slope, rows, widths, columns, stay, head, skip, known, tol, n_st
 @compiled(error_model="numpy")
 def _mix(V, gradient, slope, bound, paths, slot, weight, prices, m):  # pragma: no cover
     """V of the weights, the gradient there; what V pays, and <gradient, V>."""
-    V[:], paid, along = 0.0, 0.0, 0.0
+    paid, along = 0.0, 0.0
+    for u in range(len(V)):
+        V[u] = 0.0
     for i in range(m):
         paid += weight[i] * prices[i]
         path, w = paths[slot[i]], weight[i]
@@ -153,7 +156,6 @@ def _dot(a, b, n):  # pragma: no cover
 def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
     """Weights >= 0 of sum 1 that minimise 1/2 w'Qw + linear'w; points without weight are dropped; how many stay."""
     best, y, z = np.empty(m), linear[1], linear[2]
-    weight[:m] /= weight[:m].sum()
     while True:
         level = (1 + _dot(y, z, m)) / _dot(z, z, m)
         for i in range(m):
@@ -162,7 +164,7 @@ def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
             best[i] /= L[i, i]
             for j in range(i):
                 best[j] -= L[i, j] * best[i]
-        step, out = 1.0, -1
+        step, out = 1.0, m
         for i in range(m):
             if best[i] <= 0:
                 reach = weight[i] / (weight[i] - best[i]) if weight[i] > 0 else 0.0
@@ -170,7 +172,7 @@ def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
                     step, out = reach, i
         for i in range(m):
             weight[i] += step * (best[i] - weight[i])
-        if out < 0 or m == 1:
+        if out == m or m == 1:
             return m
         m -= 1
         dropped = slot[out]
