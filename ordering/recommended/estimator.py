@@ -27,9 +27,10 @@ class Recommended(OrderedActionLabeling):
 
     Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier with
     one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
-    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of segments
-    are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether there is any
-    background, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
+    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of
+    segments are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether
+    there is any background, is what tells each clip's list from lists with one action replaced most clearly: no label
+    is read.
 
     Parameters
     ----------
