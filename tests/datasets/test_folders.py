@@ -626,7 +626,7 @@ def test_many_notes_are_cut(tmp_path):
         datasets.load_segmentation_folder(root, background_name="idle")
 
 
-# ------------------------------------------------------------------ new recordings of known actions, and how to pool
+# ------------------------------------------------ new recordings of known actions, and the interval that fits
 def test_classes_as_a_model_knows_them(tmp_path):
     """Whatever the numbers of the folder, and without its mapping.txt."""
     root = make_folder(tmp_path / "set", make_clips())
