@@ -175,7 +175,7 @@ class Ordered(AdmissibleSet):
         n, repeats, clip = len(clips), least[states], np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets))
         shortest = np.bincount(clip, np.where(np.isinf(price[states]), repeats, 0), n).astype(np.int64)
         faults = [f"{clips._name(i)}: T >= {shortest[i]} intervals expected, the least that its states "
-                  f"{clips.states(i).tolist()} take, found T = {clips.lengths[i]}"
+                  f"{clips.states(int(i)).tolist()} take, found T = {clips.lengths[i]}"
                   for i in np.flatnonzero(shortest > clips.lengths)]
         if faults:
             raise ValueError(fault_message(faults))
@@ -236,7 +236,7 @@ class Ordered(AdmissibleSet):
         """Raise where the distance to the hull is above 0 for certain."""
         V = one_hot(part.vertex(-Z)[0], Z.shape[1])
         ones, prices = (np.ones(len(Z)), np.ones(Z.shape[1])), np.zeros(len(part.offsets) - 1)
-        free = _Chains(*part[:6], np.where(np.isinf(part.skip), np.inf, 0.0), *part[7:])
+        free = part._replace(skip=np.where(np.isinf(part.skip), np.inf, 0.0))
         P, _, _, gaps = free.project(V, V - Z, *ones, prices, 1e-9, free.memory(), 30)
         bound = np.add.reduceat(((P - Z) ** 2).sum(axis=1), part.offsets[:-1]) - 2 * gaps
         for i in np.flatnonzero((bound > 1e-9) & ~part.fixed):
@@ -292,19 +292,22 @@ class _Chains(NamedTuple):
         return labels, price
 
     def posterior(self, cost):
-        """Shares (rows, c) of the weight exp(-cost) of all paths, and minus the logarithm of its sum (n,)."""
-        P, total = np.zeros(cost.shape), np.empty(len(self.fixed))
+        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and shares of the
+        paths that visit each state."""
+        P, total, visits = np.zeros(cost.shape), np.empty(len(self.fixed)), np.zeros(len(self.states))
         chain.posterior(np.ascontiguousarray(cost), self.offsets, self.states, self.stay, self.head, self.skip,
-                        self.borders, self.known, self.fixed, P, total)
-        return P / P.sum(axis=1, keepdims=True), total
+                        self.borders, self.known, self.fixed, P, total, visits)
+        return P / P.sum(axis=1, keepdims=True), total, visits
 
     def memory(self):
         """Paths of each clip and their weights and prices, and how many there are: none yet."""
-        return self._room(np.empty((0, len(self.known)), np.uint16), *np.empty((2, len(self.fixed), 0)),
-                          np.zeros(len(self.fixed), np.int64))
+        nothing = np.empty((len(self.fixed), 0))
+        return self._room((np.empty((0, len(self.known)), np.uint16), nothing, nothing,
+                           np.zeros(len(self.fixed), np.int64)))
 
-    def _room(self, paths, weights, prices, sizes):
+    def _room(self, memory):
         """Room for more paths, where the clips have used up half of what there is."""
+        paths, weights, prices, sizes = memory
         room = len(paths)
         if sizes.max(initial=0) <= room // 2 and room or room == MOST_PATHS:
             return paths, weights, prices, sizes
@@ -318,7 +321,7 @@ class _Chains(NamedTuple):
     def project(self, V, slope, rows, widths, price, tol, memory, n_steps):
         """`AdmissibleSet.nearest` by the compiled method, and the gap of every clip."""
         P, price, gaps = V.copy(), price.copy(), np.zeros(len(self.fixed))
-        memory = self._room(*memory)
+        memory = self._room(memory)
         nearest(P, slope, rows, widths, price, memory, self.offsets, self.states, self.stay, self.head, self.skip,
                 self.borders, self.known, self.fixed, tol, n_steps, INNER_WORK, gaps)
         return P, price, memory, gaps
@@ -332,13 +335,13 @@ def bounds_of_parts(clips: Clips) -> list[tuple[int, int]]:
 
 
 # ------------------------------------------------------------------------------- functions of costs and scores
-def as_set(clips: Clips | AdmissibleSet, supervised: ArrayLike | None = None) -> AdmissibleSet:
+def as_set(clips: Clips | AdmissibleSet, supervised: ArrayLike | None = None) -> Any:
     """The set itself, or the ordered one of `Clips`; known rows belong to the set."""
-    if isinstance(clips, Clips):
-        return Ordered(clips, supervised)
-    if supervised is not None:
-        raise ValueError("supervised: known rows in the set expected where a set is given, found them beside it")
-    return clips
+    if isinstance(clips, AdmissibleSet):
+        if supervised is not None:
+            raise ValueError("supervised: known rows in the set expected where a set is given, found them beside it")
+        return clips
+    return Ordered(clips, supervised)
 
 
 def _as_ordered(clips):
@@ -350,13 +353,13 @@ def _as_ordered(clips):
 
 def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
     """Costs (N, C) of clips as finite C-ordered float64, no copy where they are; so small that sums do not overflow."""
-    cost, shape = np.asarray(cost), (clips.n_intervals, clips.n_classes)
-    if cost.shape != shape:
+    given, shape = np.asarray(cost), (clips.n_intervals, clips.n_classes)
+    if given.shape != shape:
         raise ValueError(f"cost of shape {shape} expected, one row an interval and one column a class, "
-                         f"found {cost.shape}")
-    if cost.dtype.kind not in "fiub":
-        raise ValueError(f"real costs expected, found dtype {cost.dtype}")
-    cost = np.ascontiguousarray(cost, dtype=np.float64)
+                         f"found {given.shape}")
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"real costs expected, found dtype {given.dtype}")
+    cost = np.ascontiguousarray(given, dtype=np.float64)
     largest = max(-cost.min(initial=0), cost.max(initial=0))
     if not largest < np.inf:
         row, column = np.argwhere(~np.isfinite(cost))[0]
@@ -364,7 +367,7 @@ def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
                          f"{cost[row, column]} in column {column}")
     if largest > 1e300 / (len(cost) + 1):
         cost = np.ldexp(cost, -int(len(cost)).bit_length() - 4)  # changes no comparison
-    return cost
+    return cost  # type: ignore[return-value]
 
 
 def linear_oracle(cost: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
@@ -475,7 +478,7 @@ def forward_backward(scores: ArrayLike, clips: Clips | Ordered) -> tuple[np.ndar
     """
     ordered = _as_ordered(clips)
     cost, P, totals = -check_costs(scores, ordered.clips), np.zeros(ordered.shape), []
-    for part, (share, total) in zip(ordered.parts(), in_threads(
+    for part, (share, total, _) in zip(ordered.parts(), in_threads(
             lambda part: part.posterior(cost[part.rows][:, part.columns]), ordered.parts()), strict=True):
         P[part.rows, part.columns] = share
         totals.append(-total)

@@ -64,8 +64,8 @@ class AtLeastOne(AdmissibleSet):
                               f"rows do not show expected, found {free}")
         if faults:
             raise ValueError(fault_message(faults))
-        whole = _Listed(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets, *_flat(allowed),
-                        *_flat(missing), known)
+        whole = _Listed(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets, _flat(allowed), _ends(allowed),
+                        _flat(missing), _ends(missing), known)
         self._whole, self._parts = whole, [whole.cut(*ends) for ends in bounds_of_parts(clips)]
 
     def best(self, cost):
@@ -124,7 +124,11 @@ class _Listed(NamedTuple):
 
 
 def _flat(arrays):
-    return np.concatenate([*arrays, []]).astype(np.int64), np.cumsum([0, *map(len, arrays)]).astype(np.int64)
+    return np.concatenate([*arrays, []]).astype(np.int64)
+
+
+def _ends(arrays):
+    return np.cumsum([0, *map(len, arrays)]).astype(np.int64)
 
 
 @compiled

@@ -103,8 +103,8 @@ class Clips:
         self.features = as_features(features)
         self.action_names = None if action_names is None else [str(name) for name in action_names]
         self.clip_names = None if clip_names is None else [str(name) for name in clip_names]
-        self.lengths = _as_ints(lengths, "lengths", faults)
-        self.transcripts = [None if t is None else _as_ints(t, f"{self._name(i)}: transcript", faults)
+        self.lengths: Any = _as_ints(lengths, "lengths", faults)
+        self.transcripts: Any = [None if t is None else _as_ints(t, f"{self._name(i)}: transcript", faults)
                             for i, t in enumerate(_as_sequence(transcripts, "transcripts"))]
         self.labels = None if labels is None else _as_ints(labels, "labels", faults)
         faults += self._faults()
@@ -151,12 +151,12 @@ class Clips:
         transcripts = self._numbered(transcripts, action_names, faults)
         if labels is not None and len(labels) == len(features) \
                 and all(part is None or np.ndim(part) == 1 for part in labels):
-            labels = [np.full(f.shape[0], -1) if part is None else np.asarray(part)
-                      for f, part in zip(features, labels, strict=True)]
+            parts = [np.full(f.shape[0], -1) if part is None else np.asarray(part)
+                     for f, part in zip(features, labels, strict=True)]
             faults += [f"{self._name(i)}: {f.shape[0]} labels expected, found {len(part)}"
-                       for i, (f, part) in enumerate(zip(features, labels, strict=True))
+                       for i, (f, part) in enumerate(zip(features, parts, strict=True))
                        if len(part) != f.shape[0]]
-            labels = np.concatenate(labels)
+            labels = np.concatenate(parts)  # type: ignore[assignment]
         if any(f.ndim != 2 or f.shape[1] != width for f in features):
             raise ValueError(fault_message(faults))
         stack = sp.vstack(features, format="csr") if sp.issparse(features[0]) else np.concatenate(features)
@@ -280,7 +280,7 @@ class Clips:
         picked = object.__new__(Clips)
         picked.__dict__.update(self.__dict__)
         if len(index) and np.all(np.diff(index) == 1):
-            rows = slice(int(self.offsets[index[0]]), int(self.offsets[index[-1] + 1]))
+            rows: Any = slice(int(self.offsets[index[0]]), int(self.offsets[index[-1] + 1]))
         else:
             rows = np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in index]
                                   or [np.empty(0, np.int64)])

@@ -216,7 +216,7 @@ def _add(*found):
 
 
 def _add_moments(*moments):
-    return Moments(*map(sum, zip(*moments, strict=True)))
+    return Moments(*(sum(pieces) for pieces in zip(*moments, strict=True)))
 
 
 def _same(value):

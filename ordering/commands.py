@@ -28,7 +28,8 @@ LOOKS_LIKE_BACKGROUND = {"background", "bg", "sil", "silence", "idle", "none", "
                          "other", "pause", "noaction", "noactivity", "unlabeled", "unlabelled", "na"}
 COLUMNS = ("clip", "action", "start", "end", "start_seconds", "end_seconds", "confidence")
 IN_OPTIONS = {"frames=1, window=1": "--frames-per-interval 1", 'layout="dT"': "--layout dT",
-              'layout="Td"': "--layout Td", "background_name: ": "--background: ", "fps expected": "--fps expected"}
+              'layout="Td"': "--layout Td", "background_name: ": "--background: ", "fps expected": "--fps expected",
+              "OrderedActionLabeling.recommended()": "--setting recommended"}
 KEPT = ("setting", "action_names", "background", "background_name", "frames_per_interval", "fps", "layout")
 
 DESCRIPTION = """\
@@ -46,8 +47,8 @@ start and end in segments.csv count intervals of --frames-per-interval frames fr
 interval i begins with frame i times that number. start_seconds and end_seconds are there with --fps. confidence is
 the model's mean probability of the action over the segment.
 
-OUT must be new, empty, or hold only what an earlier run made and nobody changed (.ordering.sha256 tells); it appears whole
-or not at all. Exit status: 0, 2 after a fault (all in one message, nothing written), 130 after Ctrl-C."""
+OUT must be new, empty, or hold only what an earlier run made and nobody changed (.ordering.sha256 tells); it appears
+whole or not at all. Exit status: 0, 2 after a fault (all in one message, nothing written), 130 after Ctrl-C."""
 
 
 class Result(NamedTuple):

@@ -49,7 +49,8 @@ class Features:
     """
 
     def __init__(self, X: Any, weight: np.ndarray | None = None) -> None:
-        self.X, self.origin = as_features(X), None
+        self.X = as_features(X)
+        self.origin: np.ndarray | None = None
         self.shape, self.dtype = self.X.shape, self.X.dtype
         if self.shape[0] == 0:
             raise ValueError("features of at least one row expected, found none")

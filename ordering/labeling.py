@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordering._check import one_of
 from ordering._files import whole_file
+from ordering._runs import runs
 from ordering._version import __version__
 from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
 from ordering.clips import Clips, as_features, bad_values
 from ordering.features import linear_scores
 from ordering.objective import RidgeObjective
-from ordering.solver import ENOUGH, Solution, descend, problem_of
+from ordering.solver import ENOUGH, InParts, Solution, descend
 
 SOLVERS = {"frank-wolfe": (200, 0.0), "block": (100, ENOUGH)}  # passes and relative gap
+
+
+class CollapseWarning(UserWarning):
+    """The labels say next to nothing about when the actions happen."""
 
 
 class OrderedActionLabeling(BaseEstimator):
@@ -104,8 +111,8 @@ class OrderedActionLabeling(BaseEstimator):
         one_of("rounding", self.rounding, ("assignment", "classifier"))
         chosen = as_set(clips, supervised)
         objective = RidgeObjective(chosen.clips.features, self.lam, **self._per_class(chosen.clips))
-        problem = problem_of(objective, chosen, random_blocks(chosen, random_state=self.random_state),
-                             self.solver == "block")
+        problem = InParts(objective, chosen, random_blocks(chosen, random_state=self.random_state),
+                          self.solver == "block")
         n_iter, relative_tol = SOLVERS[self.solver]
         n_iter = n_iter if self.n_iter is None else self.n_iter
         self.solution_: Solution = descend(problem, n_iter, self.tol or 0.0, relative_tol if self.tol is None else 0.0,
@@ -122,6 +129,7 @@ class OrderedActionLabeling(BaseEstimator):
             self.labels_ = problem.round()
         else:
             self.labels_ = round_scores(self.decision_function(chosen.clips.features), chosen)
+        _warn_of_collapse(self.labels_, chosen)
         return self
 
     @property
@@ -232,5 +240,26 @@ class OrderedActionLabeling(BaseEstimator):
 
 
 def _kinds(cls):
-    """A class and all that are derived from it."""
+    """A class and all that are derived from it, the recommended setting among them."""
+    with suppress(ModuleNotFoundError):
+        importlib.import_module("ordering.recommended")
     return [cls, *(kind for derived in cls.__subclasses__() for kind in _kinds(derived))]
+
+
+def _warn_of_collapse(labels, chosen):
+    """Say so where most actions that could last got one interval, or nearly everything is one class."""
+    clips = chosen.clips
+    start, stop = runs(labels, clips.offsets[1:])
+    unknown = slice(None) if chosen.known is None else chosen.known[start] < 0
+    length, label = (stop - start)[unknown], labels[start][unknown]
+    actions = length[label != clips.background_class]
+    if len(actions) == 0 or length.sum() < 4 * len(actions):  # no room for more
+        return
+    single = np.mean(actions == 1)
+    share = np.bincount(label, length).max() / length.sum()
+    if single > 0.5 or (share > 0.95 and clips.n_actions > 1):
+        warnings.warn(f"OrderedActionLabeling: the labels have collapsed: {single:.0%} of the action runs last one "
+                      f"interval, one class has {share:.0%} of all intervals. The objective of 2014 prefers such labels "
+                      "(chapter 'The background trap'); OrderedActionLabeling.recommended() does not, and "
+                      "Ordered(clips, min_duration=...), a larger lam, or some labelled clips help",
+                      CollapseWarning, stacklevel=3)

@@ -155,8 +155,9 @@ def _minimise(objective, chosen, Z0, block, n_iter, tol, relative_tol, callback)
 
 def problem_of(objective: Objective, chosen: AdmissibleSet, blocks: list[np.ndarray], block: bool) -> Problem:
     """What the loop minimises, from a start as one block for each part."""
-    kind = InParts if isinstance(objective, RidgeObjective) else AsOneWhole
-    return kind(objective, chosen, blocks, block)
+    if isinstance(objective, RidgeObjective):
+        return InParts(objective, chosen, blocks, block)
+    return AsOneWhole(objective, chosen, blocks, block)
 
 
 def blocks_of_start(Z0: ArrayLike, chosen: AdmissibleSet) -> list[np.ndarray]:
@@ -312,16 +313,15 @@ def find_direction(part: Any, before: State, Z: np.ndarray, price: np.ndarray, G
     labels, vertex_price = part.vertex(G)
     S, inner, paid = one_hot(labels, Z.shape[1]), float(np.vdot(G, Z)), float(price.sum())
     gap = inner - float(np.vdot(G, S)) + paid - float(vertex_price.sum())
-    D, change, memory = None, None, before.memory
+    D, change, memory = S - Z, vertex_price - price, before.memory
     if bound is not None:
         slope = G
         if momentum:
             slope = G + momentum * (G - before.G - bound[0][:, None] * bound[1] * (Z - before.Z))
         tol = INNER_ACCURACY * gap / len(price) if share is None else share
         V, moved, memory = part.nearest(Z, slope, *bound, price, tol, memory)
-        D, change = V - Z, moved - price
-    if D is None or not momentum and np.vdot(G, D) + change.sum() >= 0:  # a clip solved to its share does not move
-        D, change = S - Z, vertex_price - price
+        if momentum or np.vdot(G, V - Z) + (moved - price).sum() < 0:  # else all clips are solved to their share
+            D, change = V - Z, moved - price
     sums = Sums(0.5 * (inner + linear) + paid, gap, -float(np.vdot(G, D)) - float(change.sum()),
                 float(np.vdot(Z - before.Z, D)), float(np.vdot(D, D)))
     return State(Z, price, D, change, G, memory), sums
@@ -398,7 +398,7 @@ class Moments(NamedTuple):
     """Sums over rows of a (N, C) array D."""
 
     moment: np.ndarray  # (C, d): D' R X, of the rows less the origin
-    count: np.ndarray  # (C,): 1' R D
+    mass: np.ndarray  # (C,): 1' R D
     square: np.ndarray  # (C,): column sums of R D^2
 
 
@@ -435,7 +435,7 @@ class InParts:
             self.refresh()
         total = self.fresh or Moments(*(whole + self.step * change
                                         for whole, change in zip(self.total, self.change, strict=True)))
-        W, b = self.objective.model(total.moment.T, total.count)
+        W, b = self.objective.model(total.moment.T, total.mass)
         now = Now(W.astype(self.objective._features.dtype), b, 2 / self.objective.shape[0], self.kappa, self.weight,
                   None if plain else self.bound, self.step, momentum, None if share is None else share / self.n_clips)
         states, sums, change = self._sweep(now)
@@ -446,7 +446,7 @@ class InParts:
         return self.local.sweep(self.states, now)
 
     def curvature(self):
-        return self.objective.curvature(self.change.moment.T, self.change.count, self.change.square)
+        return self.objective.curvature(self.change.moment.T, self.change.mass, self.change.square)
 
     def refresh(self):
         self.fresh = self.local.moments(self.states, self.step, self.n_classes)
@@ -456,7 +456,7 @@ class InParts:
 
     def classifier(self):
         """W (d, C) and b (C,) at the iterate of the last sweep."""
-        return self.objective.on_features(*self.objective.model(self.total.moment.T, self.total.count))
+        return self.objective.on_features(*self.objective.model(self.total.moment.T, self.total.mass))
 
     def round(self):
         """Labels (N,) closest to the iterate of the last sweep."""
@@ -474,7 +474,8 @@ class AsOneWhole:
         if block:
             rows, columns = objective.curvature_bound(chosen.shape[1])  # type: ignore[attr-defined]
             self.bound = np.maximum(rows, LEAST_BOUND * rows.max()), np.maximum(columns, LEAST_BOUND * columns.max())
-        self.G: np.ndarray | None = None
+        self.G = self.H = np.zeros(chosen.shape)
+        self.slope, self.bent = 0.0, 0.0
         self.refresh()
 
     def sweep(self, momentum, share, plain=False):
@@ -502,9 +503,10 @@ class AsOneWhole:
         return self.bent
 
     def refresh(self):
-        Z, self.H = self.assignment(), 0.0
+        Z = self.assignment()
         self.value = self.objective.value(Z) + sum(after(state, self.step)[1].sum() for state in self.states)
-        self.G, self.slope, self.bent = self.objective.gradient(Z), 0.0, 0.0
+        self.G = self.objective.gradient(Z)
+        self.H, self.slope, self.bent = np.zeros_like(self.G), 0.0, 0.0
 
     def assignment(self):
         return dense(self.chosen, [after(state, self.step)[0] for state in self.states])

@@ -79,7 +79,8 @@ def from_table(table: Any, clip: str = "clip", action: str | None = None, featur
     raise_faults("table", faults)
     numbers = {name: a for a, name in enumerate(actions)} | {background_name: len(actions)}
     labels = [None if part is None else np.array([numbers[name] for name in part]) for part in shown]
-    lists = [label_runs(found) if part is None else np.array([numbers[name] for name in part], dtype=np.int64)
+    lists = [label_runs(found) if part is None  # type: ignore[arg-type]
+             else np.array([numbers[name] for name in part], dtype=np.int64)
              for found, part in zip(labels, given, strict=True)]
     if background_name is not None:
         lists = [part[part != len(actions)] for part in lists]

@@ -99,10 +99,10 @@ def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, la
 
 
 @compiled
-def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total):  # pragma: no cover
+def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total, visits):  # pragma: no cover
     """Add up in P (N, C) the shares of the weight exp(-cost) that paths through each class have; total (n,) its -log.
 
-    Forward and backward costs are the same recursion on the chain and on the chain turned round.
+    `visits` (S,) becomes the share of paths that visit each state: its intervals, less those it was in before. Forward and backward costs are the same recursion on the chain and on the chain turned round.
     """
     for i in range(len(offsets) - 1):
         t, k = slice(offsets[i], offsets[i + 1]), slice(borders[i], borders[i + 1])
@@ -124,4 +124,8 @@ def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P
             for s in range(S):
                 through = F[row + 1, s] + B[T - row, S - 1 - s]
                 if through < np.inf:
-                    P[first + row, columns[k][s]] += np.exp(total[i] + cost[first + row, columns[k][s]] - through)
+                    share = np.exp(total[i] + cost[first + row, columns[k][s]] - through)
+                    P[first + row, columns[k][s]] += share
+                    visits[borders[i] + s] += share
+                    if stay[k][s] and F[row, s] < np.inf:
+                        visits[borders[i] + s] -= np.exp(total[i] - F[row, s] - B[T - row, S - 1 - s])

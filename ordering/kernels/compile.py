@@ -27,7 +27,8 @@ def in_threads(function, *lists):
         return list(pool.map(function, *lists))
 
 
-_LOCK, _USERS = threading.Lock(), []
+_LOCK = threading.Lock()
+_USERS: list = []
 
 
 @contextmanager
