@@ -19,7 +19,7 @@ from ordering._files import free_folder, whole_folder
 from ordering.clips import Clips
 from ordering.datasets import frames_that_fit, load_mocap6, load_segmentation_folder, segments, write_segments
 from ordering.labeling import OrderedActionLabeling
-from ordering.timelines import MOST_FIRST, write_timelines
+from ordering.timelines import MOST_FIRST, counted, write_timelines
 
 FORMATS = ("csv", "vtt", "elan", "audacity", "textgrid", "boris")
 SETTINGS: dict[str, Callable[[], Any]] = {
@@ -47,8 +47,9 @@ start and end in segments.csv count intervals of --frames-per-interval frames fr
 interval i begins with frame i times that number. start_seconds and end_seconds are there with --fps. confidence is
 the model's mean probability of the action over the segment.
 
-OUT must be new, empty, or hold only what an earlier run made and nobody changed (.ordering.sha256 tells); it appears
-whole or not at all. Exit status: 0, 2 after a fault (all in one message, nothing written), 130 after Ctrl-C."""
+OUT must be new, empty, or hold only what an earlier run made and nobody changed (.ordering.sha256 tells); it
+appears whole or not at all. Exit status: 0, 2 after a fault (all in one message, nothing written), 130 after
+Ctrl-C."""
 
 
 class Result(NamedTuple):
@@ -364,5 +365,5 @@ def _write(out, result, formats, bom, model=None, extra=None):
                         first=result.first and [names[i] for i in result.first], actions=clips.action_names)
         if model is not None:
             model.save(draft / "model.npz", extra)
-    print(f"{len(clips)} recordings, {len(rows)} segments: {out / 'segments.csv'}; to look at: "
+    print(f"{counted(len(clips), len(rows))}: {out / 'segments.csv'}; to look at: "
           f"{out / 'timelines.html'}\n{note}")

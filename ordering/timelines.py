@@ -63,7 +63,7 @@ def timelines_page(rows: Sequence[Mapping[str, Any]], lengths: Mapping[str, floa
     order = check_first(drawn, len(numbers), None if first is None else [numbers[str(name)] for name in first])
     data = {"unit": unit, "actions": list(legend), "rows": drawn, "first": order[:MOST_FIRST],
             "clips": [[name, float(length)] for name, length in zip(numbers, lengths.values(), strict=True)]}
-    summary = f"{len(numbers)} recordings, {len(rows)} segments. Times are in {unit}. {note}".strip()
+    summary = f"{counted(len(numbers), len(rows))}. Times are in {unit}. {note}".strip()
     parts = {"TITLE": html.escape(title), "SUMMARY": html.escape(summary), "DATA": _json(data)}
     template = (resources.files("ordering") / "data" / "timelines.html").read_text(encoding="utf-8")
     return re.sub("@(TITLE|SUMMARY|DATA)@", lambda found: parts[found[1]], template)
@@ -105,6 +105,17 @@ def check_first(rows: Sequence[Sequence], n_clips: int, order: Sequence[int] | N
     if order is not None:
         return [found[clip] for clip in order]
     return sorted(found, key=lambda entry: (entry[2] >= 0, entry[1] or 0, entry[0]))
+
+
+def counted(n_clips: int, n_rows: int) -> str:
+    """So many recordings, so many segments, in words.
+
+    Examples
+    --------
+    >>> counted(1, 12)
+    '1 recording, 12 segments'
+    """
+    return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in ((n_clips, "recording"), (n_rows, "segment")))
 
 
 def _json(data):
