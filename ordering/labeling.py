@@ -7,7 +7,6 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -254,8 +253,7 @@ class OrderedActionLabeling(BaseEstimator):
 
 def _kinds(cls):
     """A class and all that are derived from it, the recommended setting among them."""
-    with suppress(ModuleNotFoundError):
-        importlib.import_module("ordering.recommended")
+    importlib.import_module("ordering.recommended")
     return [cls, *(kind for derived in cls.__subclasses__() for kind in _kinds(derived))]
 
 

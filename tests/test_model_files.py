@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ordering import OrderedActionLabeling
+from ordering import Clips, OrderedActionLabeling
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:OrderedActionLabeling. the labels have collapsed")
 
 
 @pytest.fixture
@@ -25,6 +28,19 @@ def test_what_was_learnt_comes_back(model, small, tmp_path):
     assert_array_equal(again.predict(small), model.predict(small))
     with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
         assert all(stored[name].dtype.kind in "fiU" for name in stored.files)
+
+
+@pytest.mark.parametrize("background", ["optional", None])
+def test_the_recommended_setting_comes_back(small, tmp_path, background):
+    clips = Clips(small.features, small.lengths, [[*t, 0] for t in small.transcripts] if background is None else
+                  small.transcripts, 3, background)
+    model = OrderedActionLabeling.recommended(centring=0.5).fit(clips)
+    model.save(tmp_path / "model.npz")
+    again = OrderedActionLabeling.load(tmp_path / "model.npz")
+    assert type(again) is type(model) and again.get_params() == model.get_params()
+    assert_array_equal(again.predict(clips), model.predict(clips))
+    assert_array_equal(again.posterior(clips), model.posterior(clips))
+    np.testing.assert_allclose(model.posterior(clips).sum(axis=1), 1)
 
 
 class Shifted(OrderedActionLabeling):
