@@ -12,7 +12,7 @@ from ordering.admissible import check_supervised
 from ordering.clips import Clips
 from ordering.labeling import OrderedActionLabeling
 from ordering.recommended import rounds
-from ordering.recommended.features import pooled, whiten
+from ordering.recommended.features import Whitening, pooled, whiten
 from ordering.recommended.rounds import Lists, Model, fit_rounds, hold
 from ordering.recommended.segments import segment_rounds
 
