@@ -122,9 +122,9 @@ class Recommended(OrderedActionLabeling):
         n = len(np.unique(np.repeat(np.arange(len(part)), T)[told]))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
-        def tried(share, L, presence=(rounds.PRESENT, rounds.PRESENT)):
+        def tried(share, L, learn=True, present=rounds.PRESENT):
             at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
-            model, P = fit_rounds(at.features, Lists(at, L), 0 * held, presence[0] > 0.5, presence=presence)
+            model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
             gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
             right = (P * (held == 0))[told].sum() / max(told.sum(), 1)
             return gain + 3 * n / (n + 30) * right, model
@@ -138,7 +138,11 @@ class Recommended(OrderedActionLabeling):
             usual = best[1] if best[1] != L else usual
         (gain, model), learn = found[best], True
         if clips.background == "optional":
-            without, simple = tried(*best, (rounds.ABSENT, rounds.ABSENT))
+            always, simple = tried(*best, False)
+            more = always - gain
+            if more.mean() > max(0.02 * gain.mean(), more.std() / np.sqrt(len(more))):
+                gain, model, learn = always, simple, False
+            without, simple = tried(*best, False, rounds.ABSENT)
             lost = gain - without
             if lost.mean() <= min(0.02 * gain.mean(), lost.std() / np.sqrt(len(lost))):
                 model, learn = simple, False
