@@ -2,7 +2,7 @@
 
     python benchmarks/cluster.py
 
-Seconds of a pass (median over the passes after the first) of the batch solver on one process, on two BLAS
+Seconds of a pass (median over the passes after the first) of the batch solver on one process, on two
 threads and on one, and of the distributed solver on 2 worker processes of one thread with 4 parts, at 512
 features in float32; beside it the overhead: the seconds of a pass when the parts are nearly empty, by the number of
 parts. What a pass sends is stated as well.
@@ -20,7 +20,7 @@ from dask.distributed import Client, LocalCluster
 from growth import LAM, N_ACTIONS, N_FEATURES, draw
 from tqdm import tqdm
 
-from ordering import Clips, RidgeObjective, distributed, frank_wolfe, random_vertices
+from ordering import Clips, RidgeObjective, cluster, frank_wolfe, random_vertices
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 N_PARTS, N_ITER = 4, 12
@@ -49,8 +49,8 @@ def child(folder, n_intervals):
 
 def on_cluster(client, folder, n_intervals, n_parts):
     """Seconds a pass of the distributed solver."""
-    parts = distributed.Parts(client, [partial(load, folder, n_intervals, p, n_parts) for p in range(n_parts)])
-    return seconds_a_pass(distributed.frank_wolfe(parts, LAM, n_iter=N_ITER))
+    parts = cluster.Parts(client, [partial(load, folder, n_intervals, p, n_parts) for p in range(n_parts)])
+    return seconds_a_pass(cluster.frank_wolfe(parts, LAM, n_iter=N_ITER))
 
 
 def main():
@@ -60,8 +60,8 @@ def main():
         return child(*json.loads(options.child))
     sizes, rows = [size for size in SIZES if size <= options.most], []
     with (tempfile.TemporaryDirectory() as folder,
-          LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-          Client(cluster) as client):
+          LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as machines,
+          Client(machines) as client):
         for n_intervals in tqdm([6000, *sizes], "sizes"):
             lengths, transcripts = draw(n_intervals, f"{folder}/{n_intervals}.npy")
             np.savez(f"{folder}/{n_intervals}.npz", lengths=lengths, transcripts=transcripts)
@@ -78,8 +78,9 @@ def main():
             rows.append({"what": "cluster, 2 x 1 thread", "intervals": n_intervals, "parts": N_PARTS,
                          "seconds_a_pass": on_cluster(client, folder, n_intervals, N_PARTS)})
             Path(f"{folder}/{n_intervals}.npy").unlink()
-    sent = 2 * N_FEATURES * (N_ACTIONS + 1) * 8 / 1024
-    print(f"\nsent a pass and part: {sent:.0f} kB (classifier out, sum back); passes measured: {N_ITER}")
+    sent = N_FEATURES * (N_ACTIONS + 1) * (4 + 8) / 1024
+    print(f"\nsent a pass and part: {sent:.0f} kB (classifier out in float32, sum back in float64); "
+          f"passes measured: {N_ITER}")
     common.report("cluster", rows, options, d=N_FEATURES, dask=common.version("dask"))
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/parts.py
 
-- A pass: the two products with the features, the oracle. Products for six settings side by side, which is what
-  settings that advance together would make.
+- A pass: the two products with the features on one read, the oracle. Products for six settings side by side, which
+  is what settings that advance together would make.
 - Before it: Gram matrix, and for each lambda one Cholesky factor and its inverse. The other way, one
   eigendecomposition and features rotated by it, after which a lambda costs only a diagonal.
 - A split that leaves 40 % of the intervals out: the Gram matrix of the rest, or the whole less that of the others.
@@ -16,19 +16,27 @@ import common
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dtrtri
 from tqdm import tqdm
 
 from ordering import Clips, linear_oracle
-from ordering.objective import centred_gram, factorise, row_blocks, times, transposed_times
+from ordering.admissible import ROWS_OF_A_PART
+from ordering.features import Features, row_blocks
+from ordering.kernels.compile import in_threads
+from ordering.objective import inverse_factor
 
 CLASSES, SETTINGS, LAM = 17, 6, 3.16e-4
 DENSITIES = (0.01, 0.05, 0.25)
 
 
-def products(X, Z, W):
-    times(X, W)
-    transposed_times(X, Z)
+def products(features, Z, W):
+    """Both products on one read of the features, part by part as in the solvers."""
+    W = W.astype(features.dtype)
+
+    def both(rows):
+        block = features.block(rows)
+        return block @ W, Z[rows].astype(features.dtype).T @ block
+
+    in_threads(both, [slice(first, first + ROWS_OF_A_PART) for first in range(0, len(Z), ROWS_OF_A_PART)])
 
 
 def rotated(X, vectors):
@@ -39,24 +47,25 @@ def rotated(X, vectors):
 
 
 def gram(X):
-    return centred_gram(X, np.ones(X.shape[0]))[2]
+    return Features(X).gram
 
 
 def tasks(rng, N, d):
     """Name and function of everything that is measured."""
     X = rng.standard_normal((N, d), dtype=np.float32)
     Z, W = rng.random((N, CLASSES)), rng.random((d, CLASSES))
-    yield "products of a pass, one setting", lambda: products(X, Z, W)
+    features = Features(X)
+    yield "products of a pass, one setting", lambda: products(features, Z, W)
     wide_Z, wide_W = rng.random((N, CLASSES * SETTINGS)), rng.random((d, CLASSES * SETTINGS))
-    yield f"products of a pass, {SETTINGS} settings together", lambda: products(X, wide_Z, wide_W)
+    yield f"products of a pass, {SETTINGS} settings together", lambda: products(features, wide_Z, wide_W)
     lengths = np.full(N // 83, 83)
     lengths[-1] += N - lengths.sum()
     transcripts = rng.integers(CLASSES - 1, size=(len(lengths), 3))
     clips = Clips(X[:, :1], lengths, transcripts, CLASSES - 1)
     yield "oracle", lambda: linear_oracle(Z, clips)
     yield "Gram matrix", lambda: gram(X)
-    whole = gram(X)
-    yield "factor and its inverse", lambda: dtrtri(factorise(whole, N * LAM), lower=1)
+    whole = features.gram
+    yield "factor and its inverse", lambda: inverse_factor(whole, N * LAM)
     yield "eigenvectors of the Gram matrix", lambda: eigh(whole, driver="evd")
     vectors = eigh(whole, driver="evd")[1].astype(np.float32)
     yield "features rotated by them", lambda: rotated(X, vectors)
@@ -69,9 +78,11 @@ def tasks(rng, N, d):
         X[:few] *= X[:few] < density
         sparse = sp.csr_matrix(X[:few])
         name = f"a quarter of the intervals, {density:.0%} not zero, CSR"
-        yield f"{name}: products", lambda S=sparse: products(S, Z[:few], W)
+        own = Features(sparse)
+        yield f"{name}: products", lambda own=own: products(own, Z[:few], W)
         yield f"{name}: Gram matrix", lambda S=sparse: gram(S)
-    yield "a quarter of the intervals, dense: products", lambda: products(X[:few], Z[:few], W)
+    dense = Features(X[:few])
+    yield "a quarter of the intervals, dense: products", lambda: products(dense, Z[:few], W)
     yield "a quarter of the intervals, dense: Gram matrix", lambda: gram(X[:few])
 
 

@@ -1,4 +1,4 @@
-"""Duality gap against seconds: the released schedule, batch, block and pairwise steps; sizes; a grid of settings.
+"""Duality gap against seconds: the released schedule, batch and block steps; sizes; a grid of settings.
 
     python benchmarks/solvers.py
     python benchmarks/solvers.py --sizes
@@ -14,8 +14,6 @@ them in benchmarks-curves.csv, up to rounding.
 
 Memory: peak resident memory (VmHWM) during the method, less what was resident before it, when the features
 were already loaded: what a method needs beyond the caller's own features.
-
-Pairwise: the block solver with pairwise steps inside the clips (`pairwise.py`), compiled as well.
 
 --sizes: the same methods on the data of `growth.py`, 512 features, from 10,000 to 1,000,000 intervals
 (the last once, not three times).
@@ -34,7 +32,6 @@ from pathlib import Path
 import common
 import growth
 import numpy as np
-from pairwise import pairwise_frank_wolfe
 from released_schedule import released_schedule
 from tqdm import tqdm
 
@@ -64,8 +61,7 @@ def run(method, clips, Z0, tol):
         return {"gap": gap, "passes": 200, "seconds": seconds, "gaps": [None] * 199 + [gap], "times": times}
     objective = RidgeObjective(clips.features, LAM, kappa(clips))
     prepared = time.perf_counter() - start
-    solve, n_iter = {"batch": (frank_wolfe, 400), "block": (block_frank_wolfe, 100),
-                     "pairwise": (pairwise_frank_wolfe, 100)}[method]
+    solve, n_iter = {"batch": (frank_wolfe, 400), "block": (block_frank_wolfe, 100)}[method]
     solution = solve(objective, clips, Z0, n_iter=n_iter, tol=tol)
     return {"gap": solution.duality_gap[-1], "passes": len(solution.step),
             "seconds": time.perf_counter() - start, "gaps": solution.duality_gap.tolist(),
@@ -157,7 +153,7 @@ def main():
     if options.child:
         folder, method, tol = json.loads(options.child)
         return child(folder, method, tol)
-    methods = ["grid"] if options.grid else ["released schedule", "batch", "pairwise", "block"]
+    methods = ["grid"] if options.grid else ["released schedule", "batch", "block"]
     sizes = [n for n in (10_000, 100_000, 1_000_000) if n <= options.most]
     rows, curves = [], []
     for what in sizes if options.sizes else [options.preset]:

@@ -23,7 +23,7 @@ from solvers import LAM, kappa
 from tqdm import tqdm
 
 from ordering import linear_oracle, random_vertices
-from ordering.solver import one_hot
+from ordering.admissible import one_hot
 from ordering.synthetic import make_preset
 
 MOST = 250  # passes

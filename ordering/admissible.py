@@ -175,17 +175,18 @@ class Ordered(AdmissibleSet):
         clips, states = self.clips, self.clips.flat_states
         n, clip = len(clips), np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets))
         shortest = np.bincount(clip, np.where(np.isinf(price), repeats, 0), n).astype(np.int64)
+        shortest = np.maximum(shortest, np.minimum.reduceat(repeats, clips.state_offsets[:-1]))  # not all left out
+        known = np.full(self.shape[0], -1) if self.known is None else self.known
+        fixed = ~np.logical_or.reduceat(known < 0, clips.offsets[:-1])
         faults = [f"{clips._name(i)}: T >= {shortest[i]} intervals expected, the least that its states "
                   f"{clips.states(int(i)).tolist()} take, found T = {clips.lengths[i]}"
-                  for i in np.flatnonzero(shortest > clips.lengths)]
+                  for i in np.flatnonzero((shortest > clips.lengths) & ~fixed)]
         if faults:
             raise ValueError(fault_message(faults))
         last = np.cumsum(repeats) - 1
         stay, head = np.zeros((2, repeats.sum()), np.bool_)
         stay[last], head[last - repeats + 1] = True, True
         borders = np.append(0, np.bincount(clip, repeats, n).cumsum()).astype(np.int64)
-        known = np.full(self.shape[0], -1) if self.known is None else self.known
-        fixed = ~np.logical_or.reduceat(known < 0, clips.offsets[:-1])
         self._chains = _Chains(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets,
                                states.repeat(repeats), stay, head, price.repeat(repeats), borders, known, fixed)
         self._state = (np.arange(len(states)) - clips.state_offsets[clip]).repeat(repeats)
@@ -200,7 +201,7 @@ class Ordered(AdmissibleSet):
         return labels, path
 
     def sum_paths(self, scores: np.ndarray, only_total: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Posterior (N, C) and log-partition (n,) as in `forward_backward`, and how often each state is visited (S,)."""
+        """Posterior (N, C) and log-partition (n,) as in `forward_backward`, and visits of each state (S,)."""
         found = in_threads(lambda part: part.posterior(-scores[part.rows][:, part.columns], only_total), self.parts())
         P = np.zeros((0 if only_total else len(scores), self.shape[1]))
         for part, (share, _, _) in zip(self.parts(), found, strict=True):
@@ -299,7 +300,7 @@ class _Chains(NamedTuple):
         return labels, price
 
     def posterior(self, cost, only_total=False):
-        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and shares of the
+        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and the share of
         paths that visit each state."""
         P = np.zeros((0 if only_total else len(cost), cost.shape[1]))
         total, visits = np.empty(len(self.fixed)), np.zeros(len(self.states))

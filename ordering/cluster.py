@@ -83,11 +83,17 @@ class Parts:
         if len({size[:2] for size in sizes}) != 1:
             raise ValueError("at least one part, and in all the same numbers of features and classes expected, "
                              f"found {sorted({size[:2] for size in sizes})}")
-        (d, self.n_classes), self.n_clips = sizes[0][:2], sum(size[2] for size in sizes)
+        self.n_classes, self.n_clips = sizes[0][1], sum(size[2] for size in sizes)
         held = self.map(lambda clips: Features(clips.features), self.clips)
         self.features = Features.together(client.gather(self.map(_statistics, held)), sizes[0][3])
         self.held = self.map(partial(Features.with_origin, origin=self.features.origin), held)
         self.shape = self.features.shape
+
+    def classifier(self, Z: list, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        """W (d, C) and b (C,) of `RidgeObjective.classifier` on the blocks Z (futures, one a part)."""
+        objective = RidgeObjective(self.features, lam)
+        moments = self.reduce(_add_moments, self.map(_moments, self.held, Z))
+        return objective.on_features(*objective.model(moments.moment.T, moments.mass))
 
     def round_assignment(self, Z: list) -> np.ndarray:
         """Labels (N,) closest to the blocks Z (futures, one a part): `ordering.round_assignment` on each."""
@@ -191,6 +197,10 @@ def _sizes(clips):
 def _statistics(features):
     mean = features.mean if features.origin is None else features.mean + features.origin
     return features.shape[0], mean, features.gram
+
+
+def _moments(features, Z):
+    return Moments(features.left(Z).T, Z.sum(axis=0), np.sum(Z * Z, axis=0))
 
 
 def _local(clips, supervised, features):

@@ -18,8 +18,8 @@ from tqdm import tqdm
 
 from ordering import RidgeObjective, metrics, round_scores
 from ordering._files import whole_file
-from ordering.objective import times
-from ordering.solver import one_hot
+from ordering.admissible import one_hot
+from ordering.features import linear_scores
 from ordering.synthetic import PRESETS, make_preset
 
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)
@@ -43,7 +43,7 @@ def supervised_curve(clips, pool, val, evaluation):
     val, evaluation = clips.subset(np.sort(val)), clips.subset(np.sort(evaluation))
 
     def iod(part, W, b):
-        labels = round_scores(times(part.features, W) + b, part)
+        labels = round_scores(linear_scores(part.features, W, b), part)
         return metrics.interval_scores(part.labels, labels, part.lengths, part.background_class).mean
 
     for fraction in FRACTIONS:

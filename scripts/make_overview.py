@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ordering import Clips, OrderedActionLabeling, baselines, datasets, plots
+from ordering import OrderedActionLabeling, baselines, datasets, plots
 
 NAME = "13_31"
 
 
 def main():
     clips = datasets.load_mocap6()
-    X = (clips.features - clips.features.mean(axis=0)) / clips.features.std(axis=0)
-    clips = Clips(X, clips.lengths, clips.transcripts, clips.n_actions, None, clips.labels, clips.action_names,
-                  clips.clip_names)
+    clips = clips.with_features((clips.features - clips.features.mean(axis=0)) / clips.features.std(axis=0))
     found = OrderedActionLabeling().fit(clips).labels_
     rows = {"truth": clips.labels, "even split": baselines.uniform(clips), "found": found}
     pick = [i for i, name in enumerate(clips.clip_names) if NAME in name][0]
