@@ -18,6 +18,7 @@ from ordering.recommended.segments import segment_rounds
 
 SHARES = (1.0, 0.8, 0.5, 0.0)  # of each clip's mean that may be taken away
 TEMPER = 0.6  # the joined posterior is too sure of itself
+FINISH = 0.3  # weight of a logistic regression beside chains and segments
 TRIED_ROWS = 10_000  # intervals on which ways of fitting are compared
 TRUSTED_CLIPS = 10  # labelled clips from which on they choose the minimum duration
 
@@ -95,6 +96,9 @@ class Recommended(OrderedActionLabeling):
         if self.segments:
             other = segment_rounds(small, Lists(blocks, 1), posterior, self.presence_, held, learn, weight)
             posterior = (posterior + other) / 2
+        chains = Lists(blocks, copies[len(copies) // 2]).with_presence(self.presence_)
+        finish = rounds.cross_fitted(small, chains.most_likely(posterior), chains, held, weight)
+        posterior = posterior if finish is None else (posterior + FINISH * finish) / (1 + FINISH)
         middle = found[len(found) // 2][0]
         means, covariance = rounds.classifier(small, posterior, weight=weight)
         self.model_ = Model(means, covariance, middle.stay, self.presence_)
