@@ -13,14 +13,15 @@ from ordering.clips import Clips
 from ordering.labeling import OrderedActionLabeling
 from ordering.recommended import rounds
 from ordering.recommended.features import pooled, whiten
+from ordering.recommended.grammar import Grammar
 from ordering.recommended.rounds import Lists, Model, fit_rounds, hold
 from ordering.recommended.segments import segment_rounds
 
 SHARES = (1.0, 0.8, 0.5, 0.0)  # of each clip's mean that may be taken away
-TEMPER = 0.6  # the joined posterior is too sure of itself
+TEMPER = 0.7  # the joined posterior is too sure of itself
 FINISH = 0.3  # weight of a logistic regression beside chains and segments
 TRIED_ROWS = 10_000  # intervals on which ways of fitting are compared
-TRUSTED_CLIPS = 10  # labelled clips from which on they choose the minimum duration
+TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of fitting
 
 
 class Recommended(OrderedActionLabeling):
@@ -132,7 +133,7 @@ class Recommended(OrderedActionLabeling):
             model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
             gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
             right = (P * (held == 0))[told].sum() / max(told.sum(), 1)
-            return gain + 3 * n / (n + 30) * right, model
+            return gain + (n >= TRUSTED_CLIPS) * 3 * n / (n + 30) * right, model
 
         L = min(usual, 2)
         found = {(share, L): tried(share, L) for share in shares}
@@ -162,6 +163,7 @@ class Recommended(OrderedActionLabeling):
         self.posterior_ = calm / calm.sum(axis=1, keepdims=True)
         hold(self.posterior_, known)
         self._lengths = clips.lengths
+        self.grammar_ = Grammar.of(clips, self.presence_, self.model_.stay ** (1 / self.size_))
         B = np.linalg.solve(self.model_.covariance, self.model_.means.T)
         scale = rounds.WEIGHT / self.size_
         self.coef_ = np.ascontiguousarray((self.whitening_.matrix @ B).T) * scale
@@ -173,6 +175,8 @@ class Recommended(OrderedActionLabeling):
         """Labels (N,) of other clips, under their lists; with ``lists=False`` their transcripts are not read."""
         check_is_fitted(self, "model_")
         scores = self._scores(clips)
+        if not lists:
+            return self.grammar_.labels((scores - np.log(self.model_.stay)) / rounds.WEIGHT, clips.lengths)
         joined = np.zeros(scores.shape)
         for L in self.copies_:
             joined += Lists(clips, L).with_presence(self.presence_).sum_paths(scores)[0]

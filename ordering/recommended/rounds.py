@@ -7,7 +7,6 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -168,7 +167,7 @@ def known_weights(supervised, shape):
 
 
 def cross_fitted(rows, labels, lists, known, weight=None):
-    """Posterior (N, C) of a logistic regression on labels (N,), each clip scored by one that did not see it; or None."""
+    """Posterior (N, C) of a logistic regression on labels (N,) that did not see the clip it scores; or None."""
     lengths, C = lists.clips.lengths, known.shape[1]
     fold, scores = np.repeat(np.arange(len(lengths)) % FOLDS, lengths), np.full(known.shape, np.log(1e-9))
     for k in range(FOLDS):
