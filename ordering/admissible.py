@@ -166,31 +166,31 @@ class Ordered(AdmissibleSet):
         background = clips.n_classes > clips.n_actions
         least = np.append(least, [1] * background).astype(np.int64)
         price = np.append(price, [0.0 if clips.background == "optional" else np.inf] * background)
-        self._build(least, price.astype(np.float64))
-        self._parts: list[_Chains] | None = None
+        self._build(least[clips.flat_states], price[clips.flat_states].astype(np.float64))
+        if self.known is not None:
+            self.best(np.zeros(self.shape))
 
-    def _build(self, least, price):
-        """The chain of all clips: every state repeated as often as its action has to last."""
+    def _build(self, repeats, price):
+        """The chain of all clips: every state of `clips.flat_states` repeated, and what it costs to leave it out."""
         clips, states = self.clips, self.clips.flat_states
-        n, repeats, clip = len(clips), least[states], np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets))
-        shortest = np.bincount(clip, np.where(np.isinf(price[states]), repeats, 0), n).astype(np.int64)
+        n, clip = len(clips), np.repeat(np.arange(len(clips)), np.diff(clips.state_offsets))
+        shortest = np.bincount(clip, np.where(np.isinf(price), repeats, 0), n).astype(np.int64)
+        shortest = np.maximum(shortest, np.minimum.reduceat(repeats, clips.state_offsets[:-1]))  # not all left out
+        known = np.full(self.shape[0], -1) if self.known is None else self.known
+        fixed = ~np.logical_or.reduceat(known < 0, clips.offsets[:-1])
         faults = [f"{clips._name(i)}: T >= {shortest[i]} intervals expected, the least that its states "
                   f"{clips.states(int(i)).tolist()} take, found T = {clips.lengths[i]}"
-                  for i in np.flatnonzero(shortest > clips.lengths)]
+                  for i in np.flatnonzero((shortest > clips.lengths) & ~fixed)]
         if faults:
             raise ValueError(fault_message(faults))
         last = np.cumsum(repeats) - 1
         stay, head = np.zeros((2, repeats.sum()), np.bool_)
         stay[last], head[last - repeats + 1] = True, True
         borders = np.append(0, np.bincount(clip, repeats, n).cumsum()).astype(np.int64)
-        known = np.full(self.shape[0], -1) if self.known is None else self.known
-        fixed = ~np.logical_or.reduceat(known < 0, clips.offsets[:-1])
         self._chains = _Chains(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets,
-                               states.repeat(repeats), stay, head, price[states].repeat(repeats), borders, known, fixed)
+                               states.repeat(repeats), stay, head, price.repeat(repeats), borders, known, fixed)
         self._state = (np.arange(len(states)) - clips.state_offsets[clip]).repeat(repeats)
         self._parts = None
-        if self.known is not None:
-            self.best(np.zeros(self.shape))
 
     def best(self, cost):
         return self._cheapest(cost)[0]
@@ -199,6 +199,14 @@ class Ordered(AdmissibleSet):
         """Labels and states (N,) of the cheapest path, after checks."""
         labels, path, _ = self._chains.path(check_costs(cost, self.clips), self.clips)
         return labels, path
+
+    def sum_paths(self, scores: np.ndarray, only_total: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Posterior (N, C) and log-partition (n,) as in `forward_backward`, and how often each state is visited (S,)."""
+        found = in_threads(lambda part: part.posterior(-scores[part.rows][:, part.columns], only_total), self.parts())
+        P = np.zeros((0 if only_total else len(scores), self.shape[1]))
+        for part, (share, _, _) in zip(self.parts(), found, strict=True):
+            P[part.rows if len(P) else slice(0), part.columns] = share
+        return P, -np.concatenate([total for _, total, _ in found]), np.concatenate([visits for *_, visits in found])
 
     def parts(self):
         if self._parts is None:
@@ -291,10 +299,11 @@ class _Chains(NamedTuple):
         labels, _, price = self.path(cost)
         return labels, price
 
-    def posterior(self, cost):
+    def posterior(self, cost, only_total=False):
         """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and shares of the
         paths that visit each state."""
-        P, total, visits = np.zeros(cost.shape), np.empty(len(self.fixed)), np.zeros(len(self.states))
+        P = np.zeros((0 if only_total else len(cost), cost.shape[1]))
+        total, visits = np.empty(len(self.fixed)), np.zeros(len(self.states))
         chain.posterior(np.ascontiguousarray(cost), self.offsets, self.states, self.stay, self.head, self.skip,
                         self.borders, self.known, self.fixed, P, total, visits)
         return P / P.sum(axis=1, keepdims=True), total, visits
@@ -477,12 +486,8 @@ def forward_backward(scores: ArrayLike, clips: Clips | Ordered) -> tuple[np.ndar
     ([0.5, 0.5], 2.0)
     """
     ordered = _as_ordered(clips)
-    cost, P, totals = -check_costs(scores, ordered.clips), np.zeros(ordered.shape), []
-    for part, (share, total, _) in zip(ordered.parts(), in_threads(
-            lambda part: part.posterior(cost[part.rows][:, part.columns]), ordered.parts()), strict=True):
-        P[part.rows, part.columns] = share
-        totals.append(-total)
-    return P, np.concatenate(totals)
+    P, total, _ = ordered.sum_paths(check_costs(scores, ordered.clips))
+    return P, total
 
 
 def random_vertices(clips: Clips | AdmissibleSet, n: int = 2, random_state: int = 0) -> np.ndarray:

@@ -58,7 +58,7 @@ def uniform(clips):
     Returns
     -------
     (N,) int array
-        Admissible. Interval t of T is in state floor(t S / T). Explained in ``book/11-baselines.ipynb``.
+        Admissible. Interval t of T is in state floor(t S / T). Background that may be left out is. Explained in ``book/11-baselines.ipynb``.
 
     Examples
     --------
@@ -69,7 +69,8 @@ def uniform(clips):
     """
     split = []
     for i, T in enumerate(clips.lengths):
-        states = clips.states(i)
+        actions = clips.background == "optional" and len(clips.transcripts[i])
+        states = clips.transcripts[i] if actions else clips.states(i)
         split.append(states[np.arange(T) * len(states) // T])
     return np.concatenate(split)
 

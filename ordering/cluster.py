@@ -89,6 +89,12 @@ class Parts:
         self.held = self.map(partial(Features.with_origin, origin=self.features.origin), held)
         self.shape = self.features.shape
 
+    def classifier(self, Z: list, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        """W (d, C) and b (C,) of `RidgeObjective.classifier` on the blocks Z (futures, one a part)."""
+        objective = RidgeObjective(self.features, lam)
+        moments = self.reduce(_add_moments, self.map(_moments, self.held, Z))
+        return objective.on_features(*objective.model(moments.moment.T, moments.mass))
+
     def round_assignment(self, Z: list) -> np.ndarray:
         """Labels (N,) closest to the blocks Z (futures, one a part): `ordering.round_assignment` on each."""
         return np.concatenate(self.client.gather(self.map(round_assignment, Z, self.clips)))
@@ -191,6 +197,10 @@ def _sizes(clips):
 def _statistics(features):
     mean = features.mean if features.origin is None else features.mean + features.origin
     return features.shape[0], mean, features.gram
+
+
+def _moments(features, Z):
+    return Moments(features.left(Z).T, Z.sum(axis=0), np.sum(Z * Z, axis=0))
 
 
 def _local(clips, supervised, features):

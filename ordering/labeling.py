@@ -88,6 +88,19 @@ class OrderedActionLabeling(BaseEstimator):
         self.random_state = random_state
         self.k0 = k0
 
+    @staticmethod
+    def recommended(**changes: Any) -> OrderedActionLabeling:
+        """What we advise for own data: not the 2014 setting; ``changes`` are parameters of `ordering.recommended`.
+
+        Examples
+        --------
+        >>> OrderedActionLabeling.recommended(centring=1.0)
+        Recommended(centring=1.0)
+        """
+        from ordering.recommended import Recommended
+
+        return Recommended(**changes)
+
     def fit(self, clips: Clips | AdmissibleSet, supervised: ArrayLike | None = None,
             callback: Any = None) -> OrderedActionLabeling:
         """Label clips and learn the classifiers; ``clips.labels`` are not read.

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ordering import Clips, RidgeObjective, frank_wolfe, random_vertices
-from ordering.at_least_one import AtLeastOneOracle, _project_clips, minimise_at_least_one
+from ordering import AtLeastOne, Clips, RidgeObjective, block_frank_wolfe, frank_wolfe, linear_oracle, random_vertices
+from ordering.admissible import one_hot
+from ordering.at_least_one import _project
 
 
 def make(lengths, transcripts, n_actions=3, background="between"):
@@ -42,7 +43,7 @@ def problems(draw):
 @given(problems())
 def test_oracle_equals_brute_force(problem):
     clips, cost = problem
-    labels = AtLeastOneOracle(clips)(cost)
+    labels = linear_oracle(cost, AtLeastOne(clips))
     actions = {*clips.transcripts[0]}
     assert actions <= {*labels} <= actions | {clips.background_class}
     total = cost[np.arange(len(labels)), labels].sum()
@@ -57,12 +58,12 @@ def test_known_rows_are_kept_and_count(problem, data):
     known = np.array(data.draw(st.lists(st.sampled_from(options), min_size=len(cost), max_size=len(cost))))
     missing = {*clips.transcripts[0]} - {*known}
     if np.all(known >= 0):
-        assert AtLeastOneOracle(clips, known)(cost).tolist() == known.tolist()
+        assert linear_oracle(cost, AtLeastOne(clips, known)).tolist() == known.tolist()
     elif len(missing) > np.count_nonzero(known < 0):
-        with pytest.raises(ValueError, match="clip 0: .* actions are missing"):
-            AtLeastOneOracle(clips, known)
+        with pytest.raises(ValueError, match="clip 0: a free row for each of the .* actions"):
+            AtLeastOne(clips, known)
     else:
-        labels = AtLeastOneOracle(clips, known)(cost)
+        labels = linear_oracle(cost, AtLeastOne(clips, known))
         assert labels[known >= 0].tolist() == known[known >= 0].tolist()
         total = cost[np.arange(len(labels)), labels].sum()
         assert total == pytest.approx(brute_force(cost, clips, known), abs=1e-12)
@@ -78,7 +79,7 @@ def test_the_linear_program_has_no_better_fractional_point(seed):
     at_least_one = -np.kron(np.ones(T), np.eye(5)[:3])
     bounds = [(0, 0) if c == 3 else (0, None) for _ in range(T) for c in range(5)]
     lp = linprog(cost.ravel(), at_least_one, -np.ones(3), rows_sum_to_one, np.ones(T), bounds)
-    labels = AtLeastOneOracle(clips)(cost)
+    labels = linear_oracle(cost, AtLeastOne(clips))
     assert cost[np.arange(T), labels].sum() == pytest.approx(lp.fun, abs=1e-9)
 
 
@@ -87,85 +88,103 @@ def test_many_clips_equal_one_by_one_and_order_does_not_matter():
     transcripts = [rng.integers(0, 3, size=k).tolist() for k in rng.integers(0, 4, size=60)]
     lengths = [max(2 * len(t) - 1, 1) + int(rng.integers(0, 4)) for t in transcripts]
     clips, cost = make(lengths, transcripts), rng.integers(0, 3, (sum(lengths), 4))
-    labels = AtLeastOneOracle(clips)(cost)
+    labels = linear_oracle(cost, AtLeastOne(clips))
     for i in range(len(clips)):
-        alone = AtLeastOneOracle(clips.subset([i]))(cost[clips.rows(i)])
+        alone = linear_oracle(cost[clips.rows(i)], AtLeastOne(clips.subset([i])))
         assert alone.tolist() == labels[clips.rows(i)].tolist()
     backwards = make(lengths, [t[::-1] for t in transcripts])
-    assert AtLeastOneOracle(backwards)(cost).tolist() == labels.tolist()
+    assert linear_oracle(cost, AtLeastOne(backwards)).tolist() == labels.tolist()
 
 
 def test_greedy_would_collide():
     clips = make([3], [[0, 1]], background=None, n_actions=2)
     cost = np.array([[0.0, 0.0], [-1.0, 5.0], [-3.0, 0.0]])
-    assert AtLeastOneOracle(clips)(cost).tolist() == [1, 0, 0]
+    assert linear_oracle(cost, AtLeastOne(clips)).tolist() == [1, 0, 0]
 
 
 def test_cost_layouts_and_inputs_unchanged():
     clips = make([4, 3], [[0, 1], [2]])
     cost = np.random.default_rng(1).integers(-9, 9, (7, 4)).astype(np.float64)
-    expected = AtLeastOneOracle(clips)(cost).tolist()
+    expected = linear_oracle(cost, AtLeastOne(clips)).tolist()
     strided = np.empty((14, 4))[::2]
     strided[:] = cost
     known = np.full(7, -1)
     for array in (cost.astype(int), cost.astype(np.float32), np.asfortranarray(cost), strided):
         array.flags.writeable = False
-        assert AtLeastOneOracle(clips, known)(array).tolist() == expected
+        assert linear_oracle(array, AtLeastOne(clips, known)).tolist() == expected
     assert np.all(known == -1)
 
 
 def test_wrong_input_is_a_clear_error():
     clips = make([4, 3], [[0, 1], [2]])
-    with pytest.raises(ValueError, match=r"\(7, 4\), got \(7, 3\)"):
-        AtLeastOneOracle(clips)(np.zeros((7, 3)))
-    with pytest.raises(ValueError, match="clip 1: cost nan at row 5, column 2"):
-        AtLeastOneOracle(clips)(np.where(np.arange(28).reshape(7, 4) == 22, np.nan, 0))
-    with pytest.raises(ValueError, match="known: 7 classes"):
-        AtLeastOneOracle(clips, [0, 1])
+    with pytest.raises(ValueError, match=r"\(7, 4\) expected, .* found \(7, 3\)"):
+        linear_oracle(np.zeros((7, 3)), AtLeastOne(clips))
+    with pytest.raises(ValueError, match=r"clip 1, its row 1 \(row 5 of all\): .* found nan in column 2"):
+        linear_oracle(np.where(np.arange(28).reshape(7, 4) == 22, np.nan, 0), AtLeastOne(clips))
+    with pytest.raises(ValueError, match="supervised: 7 ints expected"):
+        AtLeastOne(clips, [0, 1])
+    with pytest.raises(ValueError, match="clip 0: a free row for each of the 2 actions .* expected, found 1"):
+        AtLeastOne(clips, [3, 3, 3, -1, 2, 2, 2])
 
 
-# ------------------------------------------------------------------------------------------- projecting solver
+# ------------------------------------------------------------------------------------------- inner problem
+KAPPA = 3e-3 * np.array([-1, -1, -1, 1])
+
+
 @pytest.mark.parametrize("lam", [1e-3, 1e-1])
-@pytest.mark.parametrize("kappa", [0.0, 3e-3])
-@pytest.mark.parametrize("supervise", [False, True])
-def test_projections_reach_the_optimum_that_the_oracle_certifies(small, lam, kappa, supervise):
-    objective = RidgeObjective(small.features, lam, kappa=kappa * np.array([-1, -1, -1, 1]))
-    known = np.where(np.arange(len(small.labels)) < small.offsets[4], small.labels, -1) if supervise else None
-    start = random_vertices(small)
-    fast = minimise_at_least_one(objective, small, start, n_iter=300, tol=1e-7, supervised=known)
-    assert fast.converged and fast.Z.min() >= 0
-    oracle = AtLeastOneOracle(small, known)
-    slow = frank_wolfe(objective, small, start, n_iter=2000, supervised=known, oracle=oracle)
-    assert slow.objective[-1] - slow.final_gap <= fast.objective[-1] <= slow.objective[-1]
-    for i in range(4 if supervise else 0, len(small)):  # still inside the hull
-        sums = fast.Z[small.rows(i)].sum(axis=0)
+@pytest.mark.parametrize("kappa", [0.0, 1.0])
+@pytest.mark.parametrize("supervise", ["nothing", "clips", "rows"])
+def test_both_solvers_reach_the_same_optimum(small, lam, kappa, supervise):
+    objective = RidgeObjective(small.features, lam, kappa=kappa * KAPPA)
+    rows = np.arange(len(small.labels))
+    chosen = {"nothing": rows < 0, "clips": rows < small.offsets[4], "rows": rows % 5 == 0}[supervise]
+    known = np.where(chosen, small.labels, -1)
+    chosen_set = AtLeastOne(small, known)
+    start = random_vertices(chosen_set)
+    block = block_frank_wolfe(objective, chosen_set, start, n_iter=300, tol=1e-7)
+    assert block.converged and block.Z.min() >= 0
+    batch = frank_wolfe(objective, chosen_set, start, n_iter=2000)
+    assert batch.objective[-1] - batch.final_gap <= block.objective[-1] <= batch.objective[-1]
+    for i in range(4 if supervise == "clips" else 0, len(small)):  # still inside the hull
+        sums = block.Z[small.rows(i)].sum(axis=0)
         assert sums[np.unique(small.transcripts[i])].min() > 1 - 1e-8
         others = np.setdiff1d(np.arange(3), small.transcripts[i])
-        assert np.all(fast.Z[small.rows(i)][:, others] == 0)
-    if supervise:
-        assert np.array_equal(fast.Z[known >= 0].argmax(axis=1), known[known >= 0])
+        assert np.all(block.Z[small.rows(i)][:, others] == 0)
+    np.testing.assert_array_equal(block.Z[chosen], one_hot(small.labels, 4)[chosen])
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(5, 30))
 def test_the_projection_satisfies_its_optimality_conditions(seed, m, T):
+    """Multipliers mu >= 0 of the columns exist with which every row is a projection onto the simplex."""
     rng = np.random.default_rng(seed)
     point = rng.normal(size=(T, m)) * rng.choice([0.1, 1, 10]) - 3 * (rng.random(m) < 0.5)
-    Z = np.zeros((T, m))
-    gradient, multipliers, D = -point, np.zeros(m), np.zeros((T, m))
-    classes, required = np.arange(m), np.arange(m - 1)
-    _project_clips(np.array([0]), Z, Z, gradient, gradient, 0.0, 1.0, np.array([0, T]), classes, np.array([0, m]),
-                   required, np.array([0, m - 1]), multipliers, D)
+    D, classes, required = np.zeros((T, m)), np.arange(m), np.arange(m - 1)
+    _project(point, np.full(T, -1), np.array([0, T]), classes, np.array([0, m]), required, np.array([0, m - 1]), D)
     sums = D[:, :-1].sum(axis=0)
     np.testing.assert_allclose(D.sum(axis=1), 1, atol=1e-12)
-    assert D.min() >= 0 and sums.min() > 1 - 1e-8 and multipliers.min() >= 0 and multipliers[-1] == 0
-    assert np.abs(multipliers[:-1] * (sums - 1)).max() < 1e-6  # complementary
-    residual = point + multipliers - D  # constant where D > 0, and nowhere larger in its row
-    level = np.where(D > 0, residual, -np.inf).max(axis=1, keepdims=True)
-    assert np.abs((residual - level)[D > 0]).max() < 1e-9 and (residual <= level + 1e-9).all()
+    assert D.min() >= 0 and sums.min() > 1 - 1e-8
+    # D - point = mu_c - tau_t where D > 0, and >= elsewhere: feasible differences, by a linear program
+    cost, bounds = np.zeros(m + T), [(0, None)] * (m - 1) + [(0, 0)] + [(None, None)] * T
+    rows = np.hstack([np.tile(np.eye(m), (T, 1)), -np.kron(np.eye(T), np.ones((m, 1)))])
+    slack = (D - point).ravel()
+    upper = np.vstack([rows, -rows[D.ravel() > 0]])
+    for c in np.flatnonzero(sums > 1 + 1e-6):
+        bounds[c] = (0, 0)  # complementary
+    scale = max(1, np.abs(point).max())
+    limit = np.append(slack, -slack[D.ravel() > 0]) / scale + 1e-7
+    assert linprog(cost, upper, limit, bounds=bounds).status == 0
 
 
-def test_projections_want_whole_clips_known(small):
-    known = np.where(np.arange(len(small.labels)) < small.offsets[1] - 1, small.labels, -1)
-    with pytest.raises(ValueError, match="clip 0: all rows known or none expected"):
-        minimise_at_least_one(RidgeObjective(small.features, 1e-2), small, random_vertices(small), supervised=known)
+def test_no_vertex_improves_on_the_solution_of_the_inner_problem():
+    rng = np.random.default_rng(0)
+    clips = make([6, 5], [[0, 1, 2], [1]])
+    known = np.where(np.arange(11) == 3, 2, -1)
+    chosen = AtLeastOne(clips, known)
+    (part,) = chosen.parts()
+    slope, V = rng.standard_normal((11, 4)), random_vertices(chosen)
+    P, price, _ = part.nearest(V, slope, np.full(11, 0.7), np.full(4, 2.0), np.zeros(2), 1e-9, None)
+    slope += 0.7 * 2 * (P - V)
+    best = one_hot(linear_oracle(slope, chosen), 4)
+    assert abs(np.sum(slope * (P - best))) < 1e-8 and price.tolist() == [0, 0]
+    assert P[3].tolist() == [0, 0, 1, 0]

@@ -136,13 +136,14 @@ def test_at_least_one_fixes_known_rows(clips, known):
 
 
 def test_at_least_one_keeps_to_the_transcript_and_shows_every_action(clips):
-    details = baselines.at_least_one(clips, return_details=True)
+    precise = clips.with_features(clips.features.astype(np.float64))
+    details = baselines.at_least_one(precise, return_details=True)
     for i in range(len(clips)):
         mass = details.Z[clips.rows(i)].sum(axis=0)
         actions = np.unique(clips.transcripts[i])
         assert np.all(mass[actions] >= 1 - 1e-9)
         assert mass[actions].sum() + mass[16] == pytest.approx(clips.lengths[i])
-    assert np.all(np.diff(details.solution.objective) <= 1e-9)
+    assert np.all(np.diff(details.solution.objective) <= 1e-15)
     assert details.solution.final_gap >= 0
 
 
@@ -187,7 +188,7 @@ def test_same_seed_same_labels(clips):
     "call, message",
     [
         (lambda c: baselines.hard_em(c, lam=0), "lam"),
-        (lambda c: baselines.hard_em(c, n_iter=0), "n_iter must be a positive integer"),
+        (lambda c: baselines.hard_em(c, n_iter=0), "n_iter: a positive integer expected, found 0"),
         (lambda c: baselines.supervised(c, np.full(len(c.labels), -1)), "at least one known row"),
         (lambda c: baselines.supervised(c, c.labels[:-1]), "supervised: .* expected"),
         (lambda c: baselines.supervised(c, c.labels + 1), "clip .*known classes"),

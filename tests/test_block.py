@@ -5,9 +5,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ordering import OrderedActionLabeling, RidgeObjective, block_frank_wolfe, frank_wolfe, random_vertices
-from ordering.block import _balanced
-from ordering.solver import one_hot
+from ordering import (
+    Clips,
+    Ordered,
+    RidgeObjective,
+    block_frank_wolfe,
+    frank_wolfe,
+    random_vertices,
+)
+from ordering.admissible import bounds_of_parts, one_hot
 from tests.conftest import reference_clips
 
 KAPPA = 1e-3 * np.array([-1, -1, -1, 1])
@@ -27,7 +33,7 @@ def settings(clips):
 def test_both_solvers_reach_the_same_optimum(small, name, kind):
     kwargs, known = settings(small)[name]
     objective = RidgeObjective(kind(small.features), 1e-2, **kwargs)
-    Z0 = random_vertices(small, known=known)
+    Z0 = random_vertices(Ordered(small, known))
     block = block_frank_wolfe(objective, small, Z0, n_iter=400, supervised=known)
     batch = frank_wolfe(objective, small, Z0, n_iter=4000, supervised=known)
     assert block.final_gap < 1e-4 and block.final_gap < batch.final_gap
@@ -94,15 +100,19 @@ def test_ctrl_c(small):
     assert len(caught.value.solution.step) == 1
 
 
-def test_parts_hold_every_clip_once():
-    lengths = np.random.default_rng(0).integers(11, 290, 300)
-    clips = np.flatnonzero(lengths % 7 > 0)
-    for n in (1, 2, 3, 8):
-        parts = _balanced(clips, lengths, n)
-        assert len(parts) in (1, n)
-        assert_array_equal(np.concatenate(parts), clips)
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_hold_every_clip_once(seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 900, rng.integers(1, 60))
+    clips = Clips(np.zeros((lengths.sum(), 1)), lengths, [[0]] * len(lengths), 1, None)
+    ends = bounds_of_parts(clips)
+    assert np.concatenate([np.arange(*pair) for pair in ends]).tolist() == list(range(len(clips)))
+    sizes = [lengths[first:last].sum() for first, last in ends]
+    assert max(sizes) < 512 + lengths.max() and min(last - first for first, last in ends) > 0
 
 
-def test_estimator_with_the_block_solver(small):
-    model = OrderedActionLabeling(solver="block", n_iter=30).fit(small)
-    assert model.solution_.objective[-1] < OrderedActionLabeling(n_iter=30).fit(small).solution_.objective[-1]
+def test_random_state_has_no_effect(small):
+    objective = RidgeObjective(small.features, 1e-2, KAPPA)
+    first, second = (block_frank_wolfe(objective, small, random_vertices(small), 5, random_state=seed).Z
+                     for seed in (0, 1))
+    assert_array_equal(first, second)

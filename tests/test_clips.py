@@ -137,9 +137,10 @@ def test_a_feature_that_is_not_finite(value, kind):
 
 
 def test_too_short_for_its_background():
-    with pytest.raises(ValueError, match=r'S = 5 .*K = 2 .*T = 4; background="between", "optional" or None would fit'):
+    advice = 'S = 5 .*K = 2 .*T = 4; background="between", "optional" or None would fit'
+    with pytest.raises(ValueError, match=advice):
         make(lengths=[4, 5], transcripts=[[0, 1], [1]])
-    with pytest.raises(ValueError, match="T = 2; background=None would fit"):
+    with pytest.raises(ValueError, match='T = 2; background="optional" or None would fit'):
         make(lengths=[2, 5])
     with pytest.raises(ValueError, match="T = 1$"):
         make(lengths=[1, 5])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ordering import Clips, linear_oracle, state_path
+from ordering import Clips, Ordered, linear_oracle, state_path
 from ordering.dtw import accumulate, backtrack, cost_table, count_assignments, enumerate_paths
 
 LAYOUTS = [lambda c: c, np.asfortranarray, lambda c: np.repeat(c, 2, axis=1)[:, ::2], lambda c: c[::-1][::-1],
@@ -72,7 +72,7 @@ def test_known_rows_are_gone_through(problem):
     for i in range(len(clips)):
         rows = clips.rows(i)
         known[rows] = np.where(picked[rows], clips.states(i)[feasible[rows]], -1)
-    labels = linear_oracle(cost, clips, known)
+    labels = linear_oracle(cost, Ordered(clips, known))
     assert_array_equal(labels[picked], known[picked])
     for i in range(len(clips)):
         rows, states = clips.rows(i), clips.states(i)
@@ -88,8 +88,8 @@ def test_known_rows_without_a_path():
     clips = Clips(np.zeros((10, 1)), [5, 5], [[0], [0, 1]], 2, clip_names=["a", "b"])
     known = np.full(10, -1)
     known[5:7] = 2, 1
-    with pytest.raises(ValueError, match=r"clip 1 \(b\)"):
-        linear_oracle(np.zeros((10, 3)), clips, known)
+    with pytest.raises(ValueError, match=r"clip 1 \(b\): an admissible .* through its known labels"):
+        Ordered(clips, known)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -147,7 +147,8 @@ def test_costs_that_are_not_finite(value, column):
     clips = Clips(np.zeros((9, 1)), [4, 5], [[0], [0]], 2, clip_names=["a", "b"])
     cost = np.zeros((9, 3))
     cost[6, column] = value
-    with pytest.raises(ValueError, match=rf"clip 1 \(b\).*row 2 \(row 6 of all\), column {column}"):
+    place = r"clip 1 \(b\), its row 2 \(row 6 of all\): finite costs expected"
+    with pytest.raises(ValueError, match=rf"{place}, found {value} in column {column}"):
         linear_oracle(cost, clips)
 
 

@@ -26,13 +26,7 @@ def without(module, *missing):
     return run.stdout.strip()
 
 
-# Strict: the change that mends one of these takes its mark away.
-H5PY = pytest.mark.xfail(strict=True, reason="the reader of MAT files imports h5py with ordering.datasets")
-SKLEARN = pytest.mark.xfail(strict=True, reason="ordering.labeling imports scikit-learn with ordering")
-
-
-@pytest.mark.parametrize("module", [pytest.param(name, marks=H5PY if name == "datasets" else ())
-                                    for name in ordering._MODULES if name != "plots"])  # fmt: skip
+@pytest.mark.parametrize("module", [name for name in ordering._MODULES if name != "plots"])
 def test_the_method_needs_no_extra(module):
     assert without(f"ordering.{module}", *OPTIONAL) == ""
 
@@ -46,7 +40,6 @@ def test_a_missing_extra_is_named(module, missing, extra):
     assert without(f"ordering.{module}", missing) == expected
 
 
-@SKLEARN
 def test_import_loads_no_extra_and_no_chapter():
     code = "import sys, ordering; print([name for name in sys.argv[1:] if name in sys.modules])"
     unwanted = [*OPTIONAL, "joblib", "sklearn", "ordering.paper", "ordering.plots"]

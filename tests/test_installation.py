@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOLVE = """
 import numpy as np, ordering
-from ordering import dtw
+from ordering.kernels import chain
 assert "site" in ordering.__file__, ordering.__file__
 clips = ordering.Clips(np.zeros((5, 1)), [5], [[0]], 1)
-print(ordering.state_path(np.zeros((5, 2)), clips).tolist(), dtw._kernel.stats.cache_path is not None)
+print(ordering.state_path(np.zeros((5, 2)), clips).tolist(), chain.cheapest.stats.cache_path is not None)
 """
 # Another user, who may read everything (the interpreter may lie in a private home) but write nowhere.
 ANOTHER_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all,+dac_read_search",
@@ -77,7 +77,7 @@ def test_two_processes_with_a_cold_cache(installed):
         out, err = process.communicate()
         assert process.returncode == 0, err
         assert out.strip() == "[0, 0, 0, 1, 2] True"
-    hits = "\nprint(sum(dtw._kernel.stats.cache_hits.values()))"
+    hits = "\nprint(sum(chain.cheapest.stats.cache_hits.values()))"
     assert run(installed, SOLVE + hits, HOME=str(installed)).endswith("\n1")
 
 

@@ -6,7 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from ordering import Clips, OrderedActionLabeling, round_assignment, round_scores
+from ordering import (
+    Clips,
+    OrderedActionLabeling,
+    RidgeObjective,
+    frank_wolfe,
+    random_vertices,
+    round_assignment,
+    round_scores,
+)
 
 
 def unlabelled(clips):
@@ -16,7 +24,13 @@ def unlabelled(clips):
 def test_defaults_are_the_released_codes():
     assert OrderedActionLabeling().get_params() == {
         "lam": 3.16e-4, "kappa0": 1e-7, "background_weight": 1.0, "solver": "frank-wolfe",
-        "rounding": "assignment", "n_iter": 200, "tol": 0.0, "random_state": 0}
+        "rounding": "assignment", "n_iter": None, "tol": None, "random_state": 0, "k0": None}
+    clips = Clips(np.random.default_rng(0).standard_normal((12, 3)), [6, 6], [[0, 1], [1, 0]], 2)
+    model = OrderedActionLabeling().fit(clips)
+    objective = RidgeObjective(clips.features, 3.16e-4, kappa=[-1e-7, -1e-7, 1e-7])
+    expected = frank_wolfe(objective, clips, random_vertices(clips))
+    assert model.n_iter_ == len(expected.step) == 200
+    assert_array_equal(model.Z_, expected.Z)
 
 
 def test_clone_and_set_params():

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordering import Clips, frank_wolfe, random_vertices
+from ordering import Clips, block_frank_wolfe, frank_wolfe, random_vertices
+from ordering.baselines import normalized_cuts
 from ordering.ncut import NormalizedCut, affinity, chi_squared_band
 from ordering.synthetic import make_clips
 
@@ -117,12 +118,23 @@ def test_sparse_and_memory_mapped_features_give_the_same(tmp_path):
         np.testing.assert_allclose(chi_squared_band(other), expected, rtol=1e-6)
 
 
-def test_frank_wolfe_closes_the_gap():
+def test_both_solvers_reach_the_optimum():
     clips = make_clips(2, 20, clip_range=(11, 30))
     objective = NormalizedCut(affinity(chi_squared_band(clips)))
-    solution = frank_wolfe(objective, clips, random_vertices(clips), n_iter=400)
-    assert np.all(np.diff(solution.objective) <= 1e-12)
-    assert 0 <= solution.final_gap < 0.02 * solution.duality_gap[0]
+    plain = frank_wolfe(objective, clips, random_vertices(clips), n_iter=400)
+    block = block_frank_wolfe(objective, clips, random_vertices(clips), n_iter=200, tol=1e-9)
+    for solution in (plain, block):
+        assert np.all(np.diff(solution.objective) <= 1e-14)
+        assert solution.objective[-1] == pytest.approx(objective.value(solution.Z), rel=1e-12)
+    assert 0 <= plain.final_gap < 0.02 * plain.duality_gap[0]
+    assert block.converged and block.final_gap <= 1e-9
+    assert -1e-9 <= plain.objective[-1] - block.objective[-1] <= plain.final_gap
+
+
+def test_the_baseline_is_solved_to_its_gap():
+    clips = make_clips(6, 20)
+    solution = normalized_cuts(clips, n_iter=200, return_details=True).solution
+    assert solution.converged and solution.final_gap <= 0.01 * solution.objective[-1]
 
 
 @pytest.mark.parametrize(

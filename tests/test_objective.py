@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
 from ordering import RidgeObjective
-from ordering.objective import _BLOCK
+from ordering.features import _BLOCK
 
 KAPPA = np.array([-0.1, 0.2, 0.3])
 WEIGHT = np.array([1.0, 0.5, 2.0])

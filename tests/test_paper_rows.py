@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import Ridge
 
 from ordering import (
+    AdmissibleSet,
     Clips,
     RidgeObjective,
     dtw,
@@ -330,11 +331,12 @@ def test_row_40_relaxed_far_below_integer():
         clips = two_clips(seed, T)
         objective, seen = RidgeObjective(clips.features, 1e-2), []
 
-        def oracle(cost, clips=clips, seen=seen):
-            seen.append(linear_oracle(cost, clips))
-            return seen[-1]
+        class Remembered(AdmissibleSet):
+            def best(self, cost, seen=seen):
+                seen.append(linear_oracle(cost, self.clips))
+                return seen[-1]
 
-        solution = frank_wolfe(objective, clips, random_vertices(clips, random_state=seed), oracle=oracle)
+        solution = frank_wolfe(objective, Remembered(clips), random_vertices(clips, random_state=seed))
         B = np.kron(objective.hessian(np.eye(2 * T)) / 2, np.eye(3))
         first, second = (np.eye(3)[clips.states(i)[paths]].reshape(len(paths), -1) for i in range(2))
         half = 3 * T

@@ -118,6 +118,8 @@ def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P
         for s in range(1, S):
             turned_head[S - s] = head[k][s]
         total[i] = forward(cost[t], columns[k], stay[k], head[k], skip[k], known[t], True, F)
+        if len(P) == 0:  # nothing but the totals is asked for
+            continue
         forward(cost[t][::-1].copy(), columns[k][::-1].copy(), stay[k][::-1].copy(), turned_head,
                 skip[k][::-1].copy(), known[t][::-1].copy(), True, B)
         for row in range(T):

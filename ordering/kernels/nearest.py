@@ -78,9 +78,13 @@ def _nearest(V, slope, bound, columns, stay, head, skip, known, tol, n_steps, ke
         prices[m], weight[m], last = backtrack(F, stay, head, skip, path), 1.0 if m == 0 else 0.0, slot[m]
         for t in range(T):
             paths[last, t] = t * C + columns[path[t]]
+        n = m + 1
         if not _append(L, m, paths, slot, bound, slope_flat, prices, value, linear, row, ridge):
-            break
-        m = _weigh(L, m + 1, weight, linear, prices, slot)
+            out = _exchange(L, m, weight, linear, row)
+            if out == m:
+                break
+            n = _drop(L, out, m, weight, linear, prices, slot)
+        m = _weigh(L, n, weight, linear, prices, slot)
         if slot[m - 1] != last:
             break
     for i in range(m):
@@ -174,14 +178,43 @@ def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
             weight[i] += step * (best[i] - weight[i])
         if out == m or m == 1:
             return m
-        m -= 1
-        dropped = slot[out]
-        for i in range(out, m):
-            weight[i], linear[0, i] = weight[i + 1], linear[0, i + 1]
-            prices[i], slot[i] = prices[i + 1], slot[i + 1]
-        slot[m] = dropped
-        _shrink(L, out, m)
-        _solve(L, linear, out, m)
+        m = _drop(L, out, m - 1, weight, linear, prices, slot)
+
+
+@compiled(error_model="numpy")
+def _exchange(L, m, weight, linear, share):  # pragma: no cover
+    """Move weight from others to point m, which depends on them, where it is cheaper; which is left without, or m."""
+    saved, size, step, out = -linear[0, m], abs(linear[0, m]), np.inf, m
+    L[m, m] = 0.0
+    for i in range(m - 1, -1, -1):  # point m = sum of share_i point i
+        share[i] = L[m, i]
+        for j in range(i + 1, m):
+            share[i] -= L[j, i] * share[j]
+        share[i] /= L[i, i]
+        saved += share[i] * linear[0, i]
+        size = max(size, abs(linear[0, i]))
+    if saved <= 1e-12 * size:
+        return m
+    for i in range(m):
+        if share[i] > 1e-9 and weight[i] < step * share[i]:
+            step, out = weight[i] / share[i], i
+    for i in range(m):
+        weight[i] = max(weight[i] - step * share[i], 0.0)
+    weight[m] = step
+    return out
+
+
+@compiled(error_model="numpy")
+def _drop(L, out, m, weight, linear, prices, slot):  # pragma: no cover
+    """Take out one point; m are left."""
+    dropped = slot[out]
+    for i in range(out, m):
+        weight[i], linear[0, i] = weight[i + 1], linear[0, i + 1]
+        prices[i], slot[i] = prices[i + 1], slot[i + 1]
+    slot[m] = dropped
+    _shrink(L, out, m)
+    _solve(L, linear, out, m)
+    return m
 
 
 @compiled(error_model="numpy")

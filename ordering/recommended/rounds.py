@@ -1,0 +1,191 @@
+"""Rounds of a Gaussian classifier and a chain over each list, the weight of the features rising slowly."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from ordering._runs import runs
+from ordering.admissible import AdmissibleSet, Ordered
+from ordering.clips import Clips
+
+WEIGHT = 0.4  # of an interval's features in the chain, for neighbours are not independent
+FIRST_WEIGHT, ROUNDS = 0.05, 12
+PRESENT = 0.98  # share of optional background that is there, to begin with
+ABSENT = 1e-4
+FORBIDDEN = 1e4  # price of a class other than the known one
+DRAWS = 6
+
+
+class Lists(Ordered):
+    """The chains of the rounds: every state, background too, lasts at least `copies` intervals where its clip is long
+    enough. Optional background has a price; between two equal actions it must be there, where there is room."""
+
+    def __init__(self, clips: Clips, copies: int) -> None:
+        AdmissibleSet.__init__(self, clips)
+        states, borders = clips.flat_states, clips.state_offsets
+        clip = np.repeat(np.arange(len(clips)), np.diff(borders))
+        optional = (states == clips.background_class) & (clips.background == "optional")
+        ends = np.zeros(len(states), bool)
+        ends[borders[:-1]] = ends[borders[1:] - 1] = True
+        equal = optional & ~ends & (np.roll(states, 1) == np.roll(states, -1))
+        optional &= ~(np.bincount(clip, minlength=len(clips)) == 1)[clip]
+        room = np.bincount(clip, ~optional | equal, len(clips)) <= clips.lengths
+        optional &= ~(equal & room[clip])
+        least = np.bincount(clip, ~optional, len(clips)).astype(np.int64)
+        repeats = np.clip(clips.lengths // least, 1, copies)[clip]
+        self._build(repeats, np.where(optional, 0.0, np.inf))
+        self._inside, self._ends = (np.repeat(optional & side, repeats) for side in (~ends, ends))
+
+    def with_presence(self, presence: np.ndarray) -> Lists:
+        """The same chains with prices from the share of optional background that is there, inside lists and at ends."""
+        other, skip, at = copy(self), self._chains.skip.copy(), 0
+        for mask, p in zip((self._inside, self._ends), presence, strict=True):
+            skip[mask] = np.log(p / (1 - p))
+        other._chains, other._parts = self._chains._replace(skip=skip), []
+        for part in self.parts():
+            other._parts.append(part._replace(skip=skip[at:at + len(part.states)]))
+            at += len(part.states)
+        return other
+
+    def presence(self, visits: np.ndarray, prior: float = 5.0) -> np.ndarray:
+        """Share of optional background that is visited, inside lists and at their ends."""
+        masks = [mask & self._chains.head for mask in (self._inside, self._ends)]
+        return np.array([(visits[mask].sum() + prior * PRESENT) / (mask.sum() + prior) for mask in masks])
+
+    def most_likely(self, posterior: np.ndarray) -> np.ndarray:
+        """Labels of the path with the largest sum of posteriors, background free of price."""
+        free = self.with_presence(np.array([0.5, 0.5]))
+        return free._chains.path(np.ascontiguousarray(-posterior), self.clips)[0]
+
+
+class Model(NamedTuple):
+    """Gaussian classes in the whitened directions, and how long states last."""
+
+    means: np.ndarray  # (C, q)
+    covariance: np.ndarray  # (q, q)
+    stay: np.ndarray  # (C,) probability that a state lasts another interval
+    presence: np.ndarray  # (2,) share of optional background that is there, inside lists and at their ends
+
+    def scores(self, rows, weight):
+        """Log-weights (N, C) of rows (N, q)."""
+        return weight * gaussian_scores(rows, self.means, self.covariance) + np.log(self.stay)
+
+
+def gaussian_scores(rows, means, covariance):
+    """Log-densities (N, C) of rows (N, q), up to a number for each row."""
+    B = np.linalg.solve(covariance, means.T)
+    return rows @ B - 0.5 * (means.T * B).sum(axis=0)
+
+
+def classifier(rows, posterior, run=None, for_means=None, weight=None, shrink=20.0, ridge=0.1):
+    """Means (C, q) and common covariance (q, q) of classes; means shrink towards the overall one, 0.
+
+    With `run` (the number of each row's run) half of the covariance is that inside runs; `for_means` (N, C) are other
+    weights for the means; `weight` (N,) counts rows more than once.
+    """
+    weight = np.ones(len(rows)) if weight is None else weight
+    P, M = posterior * weight[:, None], (posterior if for_means is None else for_means) * weight[:, None]
+    means = M.T @ rows / (M.sum(axis=0) + shrink)[:, None]
+    sums = P.T @ rows
+    within = (rows * weight[:, None]).T @ rows - sums.T @ means - means.T @ sums
+    within += (means * P.sum(axis=0)[:, None]).T @ means
+    within = (within + within.T) / (2 * weight.sum())
+    if run is not None:
+        n = np.bincount(run)
+        rest = rows - np.repeat(np.add.reduceat(rows, np.cumsum(n) - n) / n[:, None], n, axis=0)
+        within = (within + rest.T @ rest / max(len(rows) - len(n), 1)) / 2
+    return means, within + (ridge * np.trace(within) / rows.shape[1] + 1e-9) * np.eye(rows.shape[1])
+
+
+def run_numbers(posterior, lists):
+    """Number of the run that each row is in, on the most likely path."""
+    labels = lists.most_likely(posterior)
+    start, stop = runs(labels, lists.clips.offsets[1:])
+    return np.repeat(np.arange(len(start)), stop - start)
+
+
+def fit_rounds(rows, lists, known, learn=True, start=None, presence=(PRESENT, PRESENT), weight=None):
+    """`Model` and posterior (N, C) after rounds of classifier and chain.
+
+    Parameters
+    ----------
+    rows : (N, q) whitened features
+    lists : Lists
+    known : (N, C) log-weights of known rows
+    learn : bool, whether the presence of optional background is learnt
+    start : Model, optional
+        The classifier of the first round; the weight of the features does not rise then.
+    presence : two floats
+        Share of optional background that is there, to begin with.
+    weight : (N,) floats, optional
+        How often a row counts in the classifier.
+    """
+    model, presence = start, np.asarray(presence if start is None else start.presence)
+    weights = np.full(3, WEIGHT) if start else np.append(np.geomspace(FIRST_WEIGHT, WEIGHT, ROUNDS), [WEIGHT, WEIGHT])
+    if model is None:
+        posterior, _, visits = lists.sum_paths(known)
+    for i, w in enumerate(weights):
+        if i or start is None:
+            run = run_numbers(posterior, lists) if start or i > 2 else None
+            if learn and (start or i >= ROUNDS // 2):
+                presence = lists.presence(visits)
+            model = Model(*classifier(rows, posterior, run, weight=weight), _stay(lists, posterior, visits), presence)
+        posterior, _, visits = lists.with_presence(presence).sum_paths(model.scores(rows, w) + known)
+        hold(posterior, known)
+    return model, posterior
+
+
+def _stay(lists, posterior, visits):
+    """Probability (C,) that a state of each class lasts another interval."""
+    head = lists._chains.head
+    n = np.bincount(lists._chains.states[head], visits[head], posterior.shape[1])
+    return 1 - 1 / np.maximum((posterior.sum(axis=0) + 3) / (n + 0.3), 1.05)
+
+
+def hold(posterior, known):
+    """Give known rows their class (a minimum duration may be longer than a known run), in place."""
+    rows = known.min(axis=1, initial=0.0) < 0
+    posterior[rows] = known[rows] == 0
+
+
+def known_weights(supervised, shape):
+    """Log-weights (N, C) that leave known rows only their class."""
+    known = np.zeros(shape)
+    if supervised is not None:
+        rows = np.flatnonzero(supervised >= 0)
+        known[rows] = -FORBIDDEN
+        known[rows, supervised[rows]] = 0
+    return known
+
+
+def evidence(rows, model, posterior, lists, copies):
+    """How clearly the features tell each clip's list from lists with one action replaced (n,): no label is read.
+
+    Mean over draws of the difference of log-partitions, cut to [-3, 3].
+    """
+    rng, clips, gains = np.random.default_rng(0), lists.clips, []
+    scores = 0.5 * gaussian_scores(rows, *classifier(rows, posterior))
+    own = lists.with_presence(model.presence).sum_paths(scores, only_total=True)[1]
+    for _ in range(DRAWS):
+        others, changed = replaced_once(clips.transcripts, clips.n_actions, rng)
+        other = Lists(Clips(rows, clips.lengths, others, clips.n_actions, clips.background), copies)
+        total = other.with_presence(model.presence).sum_paths(scores, only_total=True)[1]
+        gains.append(np.where(changed, np.clip(own - total, -3, 3), 0.0))
+    return np.mean(gains, axis=0)
+
+
+def replaced_once(transcripts, n_actions, rng):
+    """Lists with one action of each replaced by one that is not beside it, and where that could be done."""
+    lists, changed = [], np.zeros(len(transcripts), bool)
+    for i, transcript in enumerate(transcripts):
+        t = transcript.tolist()
+        if t:
+            k = int(rng.integers(len(t)))
+            others = np.setdiff1d(np.arange(n_actions), t[max(k - 1, 0):k + 2])
+            if len(others):
+                t[k], changed[i] = int(rng.choice(others)), True
+        lists.append(t)
+    return lists, changed
