@@ -201,7 +201,7 @@ class Ordered(AdmissibleSet):
         return labels, path
 
     def sum_paths(self, scores: np.ndarray, only_total: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Posterior (N, C) and log-partition (n,) as in `forward_backward`, and how often each state is visited (S,)."""
+        """Posterior (N, C) and log-partition (n,) as in `forward_backward`, and visits of each state (S,)."""
         found = in_threads(lambda part: part.posterior(-scores[part.rows][:, part.columns], only_total), self.parts())
         P = np.zeros((0 if only_total else len(scores), self.shape[1]))
         for part, (share, _, _) in zip(self.parts(), found, strict=True):
@@ -300,7 +300,7 @@ class _Chains(NamedTuple):
         return labels, price
 
     def posterior(self, cost, only_total=False):
-        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and shares of the
+        """Shares (rows, c) of the weight exp(-cost) of all paths, minus the logarithm of its sum (n,), and the share of
         paths that visit each state."""
         P = np.zeros((0 if only_total else len(cost), cost.shape[1]))
         total, visits = np.empty(len(self.fixed)), np.zeros(len(self.states))

@@ -64,8 +64,8 @@ class AtLeastOne(AdmissibleSet):
                               f"rows do not show expected, found {free}")
         if faults:
             raise ValueError(fault_message(faults))
-        whole = _Listed(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets, _flat(allowed), _ends(allowed),
-                        _flat(missing), _ends(missing), known)
+        whole = _Listed(slice(0, self.shape[0]), np.arange(self.shape[1]), clips.offsets, _flat(allowed),
+                        _ends(allowed), _flat(missing), _ends(missing), known)
         self._whole, self._parts = whole, [whole.cut(*ends) for ends in bounds_of_parts(clips)]
 
     def best(self, cost):

@@ -58,7 +58,8 @@ def uniform(clips):
     Returns
     -------
     (N,) int array
-        Admissible. Interval t of T is in state floor(t S / T). Background that may be left out is. Explained in ``book/11-baselines.ipynb``.
+        Admissible. Interval t of T is in state floor(t S / T). Background that may be left out is.
+        Explained in ``book/11-baselines.ipynb``.
 
     Examples
     --------

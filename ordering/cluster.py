@@ -83,7 +83,7 @@ class Parts:
         if len({size[:2] for size in sizes}) != 1:
             raise ValueError("at least one part, and in all the same numbers of features and classes expected, "
                              f"found {sorted({size[:2] for size in sizes})}")
-        (d, self.n_classes), self.n_clips = sizes[0][:2], sum(size[2] for size in sizes)
+        self.n_classes, self.n_clips = sizes[0][1], sum(size[2] for size in sizes)
         held = self.map(lambda clips: Features(clips.features), self.clips)
         self.features = Features.together(client.gather(self.map(_statistics, held)), sizes[0][3])
         self.held = self.map(partial(Features.with_origin, origin=self.features.origin), held)

@@ -195,7 +195,7 @@ def _warn_of_collapse(labels, chosen):
     share = np.bincount(label, length).max() / length.sum()
     if single > 0.5 or (share > 0.95 and clips.n_actions > 1):
         warnings.warn(f"OrderedActionLabeling: the labels have collapsed: {single:.0%} of the action runs last one "
-                      f"interval, one class has {share:.0%} of all intervals. The objective of 2014 prefers such labels "
-                      "(chapter 'The background trap'); OrderedActionLabeling.recommended() does not, and "
+                      f"interval, one class has {share:.0%} of all intervals. The objective of 2014 prefers such "
+                      "labels (chapter 'The background trap'); OrderedActionLabeling.recommended() does not, and "
                       "Ordered(clips, min_duration=...), a larger lam, or some labelled clips help",
                       CollapseWarning, stacklevel=3)

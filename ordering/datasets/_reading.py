@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordering.clips import fault_message, bad_values
+from ordering.clips import bad_values, fault_message
 
 _STRETCH = re.compile(r"(\d+(?:\.\d*)?)(?:[\s,;]+|-)(\d+(?:\.\d*)?)[\s,;]+(.+)")  # start, end (or start-end), label
 

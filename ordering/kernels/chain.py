@@ -26,8 +26,8 @@ def forward(cost, columns, stay, head, skip, known, soft, F):  # pragma: no cove
 
     P_t(k) = cost_t(k) + join(P_{t-1}(k) if it may stay, E_t(k)). Only state k - 1 leads into a k that is no head:
     E_t(k) = P_{t-1}(k - 1). Before a head stands a gate. Through it come those who leave the group before, and those
-    who stood at the gate before and leave that group out: E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)).
-    All start at the first gate: E_0(0) = 0.
+    who stood at the gate before and leave that group out:
+    E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)). All start at the first gate: E_0(0) = 0.
     """
     T, S = len(cost), len(columns)
     F[0] = np.inf
@@ -102,7 +102,8 @@ def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, la
 def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total, visits):  # pragma: no cover
     """Add up in P (N, C) the shares of the weight exp(-cost) that paths through each class have; total (n,) its -log.
 
-    `visits` (S,) becomes the share of paths that visit each state: its intervals, less those it was in before. Forward and backward costs are the same recursion on the chain and on the chain turned round.
+    `visits` (S,) becomes the share of paths that visit each state: its intervals, less those it was in before.
+    Forward and backward costs are the same recursion on the chain and on the chain turned round.
     """
     for i in range(len(offsets) - 1):
         t, k = slice(offsets[i], offsets[i + 1]), slice(borders[i], borders[i + 1])

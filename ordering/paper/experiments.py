@@ -28,8 +28,8 @@ from ordering._files import whole_file
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
 from ordering.at_least_one import AtLeastOne
 from ordering.clips import Clips
-from ordering.ncut import chi_squared_band
 from ordering.features import linear_scores
+from ordering.ncut import chi_squared_band
 from ordering.objective import RidgeObjective
 from ordering.solver import block_frank_wolfe
 

@@ -12,7 +12,7 @@ from ordering.admissible import check_supervised
 from ordering.clips import Clips
 from ordering.labeling import OrderedActionLabeling
 from ordering.recommended import rounds
-from ordering.recommended.features import Whitening, pooled, whiten
+from ordering.recommended.features import pooled, whiten
 from ordering.recommended.rounds import Lists, Model, fit_rounds, hold
 from ordering.recommended.segments import segment_rounds
 
@@ -26,10 +26,11 @@ class Recommended(OrderedActionLabeling):
     """What `OrderedActionLabeling.recommended` gives: labels of use from transcripts, not the 2014 objective.
 
     Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier with
-    one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the features
-    rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of segments
-    are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether there is any
-    background, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
+    one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
+    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of
+    segments are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether
+    there is any background, is what tells each clip's list from lists with one action replaced most clearly: no label
+    is read.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class Recommended(OrderedActionLabeling):
         self.centring = centring
         self.segments = segments
 
-    def fit(self, clips: Clips, supervised: ArrayLike | None = None, callback: Any = None) -> Recommended:
+    def fit(self, clips: Any, supervised: ArrayLike | None = None, callback: Any = None) -> Recommended:
         """Label clips; ``clips.labels`` are not read.
 
         Parameters
@@ -96,7 +97,8 @@ class Recommended(OrderedActionLabeling):
             other = segment_rounds(small, Lists(blocks, 1), posterior, self.presence_, held, learn, weight)
             posterior = (posterior + other) / 2
         middle = found[len(found) // 2][0]
-        self.model_ = Model(*rounds.classifier(small, posterior, weight=weight), middle.stay, self.presence_)
+        means, covariance = rounds.classifier(small, posterior, weight=weight)
+        self.model_ = Model(means, covariance, middle.stay, self.presence_)
         self.whitening_, self.copies_ = whitening, copies
         lists = Lists(clips, 1)
         if size > 1:
@@ -183,7 +185,8 @@ class Recommended(OrderedActionLabeling):
         check_is_fitted(self, "posterior_")
         unsure = self.posterior_ * (1 - self.posterior_.max(axis=1, keepdims=True))
         U = np.add.reduceat(unsure, np.cumsum(self._lengths) - self._lengths)
-        asked, picked = np.zeros(U.shape[1]), []
+        asked = np.zeros(U.shape[1])
+        picked: list[int] = []
         for _ in range(min(n, len(U))):
             gain = (np.sqrt(asked + U) - np.sqrt(asked)).sum(axis=1)
             gain[picked] = -1

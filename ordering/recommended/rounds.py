@@ -132,7 +132,8 @@ def fit_rounds(rows, lists, known, learn=True, start=None, presence=(PRESENT, PR
             run = run_numbers(posterior, lists) if start or i > 2 else None
             if learn and (start or i >= ROUNDS // 2):
                 presence = lists.presence(visits)
-            model = Model(*classifier(rows, posterior, run, weight=weight), _stay(lists, posterior, visits), presence)
+            means, covariance = classifier(rows, posterior, run, weight=weight)
+            model = Model(means, covariance, _stay(lists, posterior, visits), presence)
         posterior, _, visits = lists.with_presence(presence).sum_paths(model.scores(rows, w) + known)
         hold(posterior, known)
     return model, posterior
