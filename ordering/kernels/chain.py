@@ -25,9 +25,10 @@ def forward(cost, columns, stay, head, skip, known, soft, F):  # pragma: no cove
     """Fill F (T + 1, S), F[t + 1, k] joining the costs of all ways to be in state k at interval t; their end.
 
     P_t(k) = cost_t(k) + join(P_{t-1}(k) if it may stay, E_t(k)). Only state k - 1 leads into a k that is no head:
-    E_t(k) = P_{t-1}(k - 1). Before a head stands a gate. Through it come those who leave the group before, and those
-    who stood at the gate before and leave that group out:
-    E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)). All start at the first gate: E_0(0) = 0.
+    E_t(k) = P_{t-1}(k - 1). Before a head stands a gate. Through it come those who leave the group before, and
+    those who stood at the gate before and leave that group out:
+    E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)).
+    All start at the first gate: E_0(0) = 0.
     """
     T, S = len(cost), len(columns)
     F[0] = np.inf
