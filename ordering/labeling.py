@@ -127,10 +127,10 @@ class OrderedActionLabeling(BaseEstimator):
                           self.solver == "block")
         n_iter, relative_tol = SOLVERS[self.solver]
         n_iter = n_iter if self.n_iter is None else self.n_iter
-        self.solution_: Solution = descend(problem, n_iter, self.tol or 0.0, relative_tol if self.tol is None else 0.0,
-                                           callback)
+        tol, relative_tol = (0.0, relative_tol) if self.tol is None else (self.tol, 0.0)
+        self.solution_: Solution = descend(problem, n_iter, tol, relative_tol, callback)
         self.n_iter_ = len(self.solution_.step)
-        if (relative_tol or self.tol) and not self.solution_.converged:
+        if (relative_tol or tol) and not self.solution_.converged:
             warnings.warn(f"OrderedActionLabeling: the solver's stop expected within {n_iter} passes, found a gap of "
                           f"{self.solution_.final_gap:.3g}; a larger n_iter, or tol, may do", ConvergenceWarning,
                           stacklevel=2)

@@ -33,7 +33,7 @@ def totals(cost, labels, prices):
 
 
 # ---------------------------------------------------------------------------------------------- oracle
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(seeds)
 def test_the_oracle_finds_the_least_cost_of_all_cuts(seed):
     """Costs of any size, prices included; `state_path` is one of the cuts that reach it."""

@@ -16,6 +16,8 @@ from ordering import (
     round_scores,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the labels have collapsed")
+
 
 def unlabelled(clips):
     return Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions, clips.background)

@@ -94,8 +94,9 @@ def test_the_block_solver_stops_where_its_labels_are_done():
     solution = model.solution_
     assert model.n_iter_ == len(solution.step) <= 40
     assert solution.converged and solution.final_gap <= 0.01 * solution.objective[-1]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # nothing was promised
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", ConvergenceWarning)
         longer = OrderedActionLabeling(solver="block", lam=1e-2, n_iter=60, tol=0.0).fit(clips)
     assert longer.n_iter_ == 60
     assert np.mean(model.labels_ == longer.labels_) > 0.99
