@@ -27,17 +27,18 @@ TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of f
 class Recommended(OrderedActionLabeling):
     """What `OrderedActionLabeling.recommended` gives: labels of use from transcripts, not the 2014 objective.
 
-    Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier with
-    one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
-    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of segments
-    are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether there is any
-    background, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
+    Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier
+    with one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
+    features rising slowly; then rounds over whole segments. Averaged are the posteriors of chains with several minimum
+    durations, of segments, and of a logistic regression on their labels that never scores a clip it saw; the labels
+    are the path with the largest sum of that. The share of the mean, and whether background must be there, may be, or
+    is not, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
 
     Parameters
     ----------
     minimum_duration : int, optional
-        Fewest intervals of a state in the chains. By default from the mean number of intervals of a state: 1 to 3, and
-        that joined with one less and one more.
+        Fewest intervals of a state in the chains. By default from the mean number of intervals of a state: 1 to 3,
+        and that joined with one less and one more.
     centring : float, optional
         Share of each clip's mean that is taken away. By default chosen from 1, .8, .5 and 0 without a label.
     segments : bool
@@ -114,7 +115,7 @@ class Recommended(OrderedActionLabeling):
         return self
 
     def _choose(self, clips, known, size):
-        """Whitening, minimum durations, first model and whether background is learnt: judged on a part of the clips by
+        """Whitening, minimum durations, first model and whether presence is learnt: judged on a part of the clips by
         `rounds.evidence`, and by how well known rows are found without being told."""
         some = _spread(clips.lengths, TRIED_ROWS, known)
         part = clips.subset(some)
