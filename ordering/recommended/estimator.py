@@ -126,22 +126,25 @@ class Recommended(OrderedActionLabeling):
         T = rows[shares[0]][1]
         held = held if size == 1 else np.zeros((int(T.sum()), clips.n_classes))
         told = held.min(axis=1, initial=0.0) < 0
-        n = len(np.unique(np.repeat(np.arange(len(part)), T)[told]))
+        starts, right = np.cumsum(T) - T, {}
+        own = np.flatnonzero(np.logical_and.reduceat(told, starts))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
         def tried(share, L, learn=True, present=rounds.PRESENT):
             at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
             model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
             gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
-            right = (P * (held == 0))[told].sum() / max(told.sum(), 1)
-            return gain + (n >= TRUSTED_CLIPS) * 3 * n / (n + 30) * right, model
+            right[share, L] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
+            return gain, model
 
         L = min(usual, 2)
         found = {(share, L): tried(share, L) for share in shares}
         best = max(found, key=lambda way: found[way][0].mean())
-        if n >= TRUSTED_CLIPS and self.minimum_duration is None:
+        if len(own) >= TRUSTED_CLIPS and self.minimum_duration is None:
             found |= {(best[0], k): tried(best[0], k) for k in (1, 2, 3, 5) if k != L}
-            best = max(found, key=lambda way: found[way][0].mean())
+            sure = {way: (r - right[best]).mean() - (r - right[best]).std() / np.sqrt(len(own))
+                    for way, r in right.items()}
+            best = max(sure, key=lambda way: sure[way])
             usual = best[1] if best[1] != L else usual
         (gain, model), learn = found[best], True
         if clips.background == "optional":
@@ -153,7 +156,7 @@ class Recommended(OrderedActionLabeling):
             lost = gain - without
             if lost.mean() <= min(0.02 * gain.mean(), lost.std() / np.sqrt(len(lost))):
                 model, learn = simple, False
-                if n < TRUSTED_CLIPS and self.minimum_duration is None:
+                if len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
                     usual = _usual_duration(int(T.sum()), part, actions_only=True)
         copies = (usual,) if usual == 1 or self.minimum_duration is not None else (usual - 1, usual, usual + 1)
         return whitenings[best[0]], copies, model, learn
