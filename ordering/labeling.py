@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ordering._check import one_of
+from ordering._check import number, one_of
 from ordering._files import whole_file
 from ordering._runs import runs
 from ordering._version import __version__
@@ -243,7 +243,7 @@ class OrderedActionLabeling(BaseEstimator):
     def _per_class(self, clips):
         if clips.background is None:
             return {}
-        each = float(self.kappa0 if self.k0 is None else self.k0 / clips.n_intervals)
+        each = number("k0", self.k0) / clips.n_intervals if self.k0 is not None else number("kappa0", self.kappa0)
         kappa = np.full(clips.n_classes, -each)
         kappa[-1] = each
         weight = np.ones(clips.n_classes)
