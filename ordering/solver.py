@@ -21,7 +21,7 @@ from ordering.features import Features
 from ordering.kernels.compile import in_threads
 from ordering.objective import Objective, RidgeObjective
 
-INNER_ACCURACY = 0.05  # the block solver solves each clip to this share of the average gap of a clip
+INNER_ACCURACY = 0.1  # the block solver solves each clip to this share of the average gap of a clip
 REFRESH = 50  # passes after which sums that are carried along are computed anew
 LEAST_BOUND = 1e-3  # of the largest curvature bound: rows and classes of weight 0 get this much
 ENOUGH = 0.01  # relative gap at which labels no longer change to speak of
