@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordering._check import one_of
+from ordering._files import whole_file
 from ordering._runs import runs
+from ordering._version import __version__
 from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
 from ordering.clips import Clips, as_features, bad_values
 from ordering.features import linear_scores
@@ -171,6 +177,69 @@ class OrderedActionLabeling(BaseEstimator):
         labelled = clips.labels >= 0
         return float(np.mean(self.predict(clips)[labelled] == clips.labels[labelled]))
 
+    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
+        """Write parameters and what was learnt to one file (npz, no pickles), whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        extra : dict, optional
+            Anything of JSON (such as the names of the actions); `load` gives it as ``model.extra_``.
+
+        Notes
+        -----
+        `solution_` and `Z_` are not kept: they have the size of the data.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> X = np.repeat([[0.0], [1.0]], 5, axis=0)
+        >>> model = OrderedActionLabeling(n_iter=9).fit(Clips(X, [10], [[0, 1]], 2, background=None))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.npz", extra={"action_names": ["sit", "walk"]})
+        ...     again = OrderedActionLabeling.load(f"{folder}/model.npz")
+        >>> again, again.extra_["action_names"], bool(np.all(again.coef_ == model.coef_))
+        (OrderedActionLabeling(n_iter=9), ['sit', 'walk'], True)
+        """
+        check_is_fitted(self, "coef_")
+        about = {"class": type(self).__name__, "version": __version__, "parameters": self.get_params(deep=False),
+                 "extra": dict(extra or {})}
+        text = json.dumps(about, default=lambda value: value.tolist())  # of NumPy
+        with whole_file(path, "wb") as file:
+            np.savez(file, about=np.array(text), **self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> OrderedActionLabeling:
+        """Read what `save` wrote: a fitted model without `solution_` and `Z_`, and with `extra_`."""
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for ever
+            raise ValueError(f"{path}: a regular file expected, found something else")
+        with open(path, "rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    arrays = {name: stored[name] for name in stored.files}
+                about = json.loads(str(arrays.pop("about")))
+                kind = next(kind for kind in _kinds(cls) if kind.__name__ == about["class"])
+                model = kind(**about["parameters"])
+                model._from_arrays(arrays)
+                model.extra_ = dict(about["extra"])
+            except Exception as error:  # NumPy's reader trips over foreign bytes in many ways
+                found = str(error) or type(error).__name__
+                raise ValueError(f"{path}: a file of {cls.__name__}.save expected, found {found}") from None
+        return model
+
+    def _arrays(self):
+        """What `save` keeps; a subclass adds what it learns besides."""
+        return {name: getattr(self, name) for name in ("coef_", "intercept_", "labels_")}
+
+    def _from_arrays(self, arrays):
+        """Take what `_arrays` gave."""
+        coef, intercept, labels = (arrays[name] for name in ("coef_", "intercept_", "labels_"))
+        shapes_fit = coef.ndim == 2 and intercept.shape == coef.shape[:1] and labels.ndim == 1
+        if not shapes_fit or not np.all(np.isfinite(coef)) or not np.all(np.isfinite(intercept)):
+            raise ValueError(f"classifiers of shapes {coef.shape} and {intercept.shape}, or not finite")
+        self.coef_, self.intercept_, self.labels_ = coef, intercept, labels
+        self.n_features_in_ = coef.shape[1]
+
     def _per_class(self, clips):
         if clips.background is None:
             return {}
@@ -180,6 +249,12 @@ class OrderedActionLabeling(BaseEstimator):
         weight = np.ones(clips.n_classes)
         weight[-1] = self.background_weight
         return {"kappa": kappa, "class_weight": weight}
+
+
+def _kinds(cls):
+    """A class and all that are derived from it, the recommended setting among them."""
+    importlib.import_module("ordering.recommended")
+    return [cls, *(kind for derived in cls.__subclasses__() for kind in _kinds(derived))]
 
 
 def _warn_of_collapse(labels, chosen):

@@ -135,6 +135,16 @@ def _read_table(path):
 
 
 # ----------------------------------------------------------------------------------------------- labels
+def known_mapping(path: Path, background_name: str | Iterable[str] | None, actions: Sequence[str]) -> Mapping:
+    """Classes as `actions` has them; ``mapping.txt``, which may be missing, only gives their numbers."""
+    backgrounds = [background_name] if isinstance(background_name, str) else list(background_name or [])
+    classes = {normal(name): a for a, name in enumerate(actions)}
+    classes |= {normal(name): len(actions) for name in backgrounds}
+    there = read_mapping(path, None) if path.exists() else Mapping({}, {}, [])
+    return Mapping(classes, {number: classes[there.actions[a]] for number, a in there.numbers.items()
+                             if there.actions[a] in classes}, list(actions))
+
+
 def read_mapping(path: Path, background_name: str | Iterable[str] | None) -> Mapping:
     """``mapping.txt``: a number and a name in a line; background last whatever its number."""
     backgrounds = [background_name] if isinstance(background_name, str) else list(background_name or [])

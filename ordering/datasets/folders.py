@@ -18,6 +18,7 @@ from ordering.datasets._reading import (
     Mapping,
     Stretches,
     frame_classes,
+    known_mapping,
     normal,
     raise_faults,
     read_classes,
@@ -26,7 +27,7 @@ from ordering.datasets._reading import (
     short,
     text_lines,
 )
-from ordering.datasets.pooling import intervals, majority, window_means, windows
+from ordering.datasets.pooling import frames_for, intervals, majority, window_means, windows
 
 FEATURES, LABELS = (".npy", ".npz", ".csv"), (".txt", ".csv", ".npy")
 MOST_NOTES = 20
@@ -36,7 +37,8 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
                              background_name: str | Sequence[str] | None = "background",
                              background: str | None = "around", layout: str | None = None, frames: int = 10,
                              window: int = 30, tolerance: int = 10, d: int | None = None, fps: float | None = None,
-                             return_frames: bool = False) -> Any:
+                             return_frames: bool = False, action_names: Sequence[str] | None = None,
+                             lists: bool = True) -> Any:
     """Read a folder of features and labels per frame, and pool the frames to intervals.
 
     Parameters
@@ -69,6 +71,11 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
         Frames of features a second; needed where annotation is in seconds.
     return_frames : bool
         Also return how many frames (n,) each clip has; divided by `fps` these are the durations of the clips.
+    action_names : sequence of str, optional
+        The actions in the order of their classes, such as a model knows them, whatever ``mapping.txt`` says, which
+        may then be missing.
+    lists : bool
+        False: features alone are read. The list of every clip is then its first action, to stand for none.
 
     Returns
     -------
@@ -118,11 +125,10 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     """
     _check_arguments(layout, frames, window, tolerance, d, fps)
     path = _as_path(root, "root")
-    mapping = read_mapping(path / "mapping.txt", background_name)
-    background_class = None if background_name is None else len(mapping.actions)
-    folder = _Folder(path, mapping, background_class, layout, tolerance, fps)
+    folder = _Folder(path, background_name, action_names, layout, tolerance, fps, lists)
+    mapping = folder.mapping
     names = folder.names(split)
-    parts, faults = folder.pooled(names, frames, window)
+    parts, faults = folder.read(names, folder.pooled(frames, window))
     raise_faults(path, faults + folder.faults_of_shapes(d) + folder.faults_of_ratios())
     notes = folder.all_notes(d)
     if notes:
@@ -137,6 +143,26 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     except ValueError as error:
         raise ValueError(f"{path}: {error}{_advice_of_frames(frames, features, transcripts, n_frames)}") from None
     return (clips, np.array(n_frames)) if return_frames else clips
+
+
+def frames_that_fit(root: str | Path, background_name: str | Sequence[str] | None = "background",
+                    layout: str | None = None, tolerance: int = 10, fps: float | None = None) -> int:
+    """Frames of an interval that suit a folder: at most 10, fewer where clips are short for their lists.
+
+    Half of the clips keep at least eight intervals for each action of their lists, every clip two where it has the
+    frames; 1 where features stand for many frames of labels already.
+
+    Parameters
+    ----------
+    root, background_name, layout, tolerance, fps
+        As of `load_segmentation_folder`, whose `frames` this gives. It raises what that raises for single files.
+    """
+    _check_arguments(layout, 1, 1, tolerance, None, fps)
+    path = _as_path(root, "root")
+    folder = _Folder(path, background_name, None, layout, tolerance, fps)
+    parts, faults = folder.read(folder.names(None), lambda name, X, labels, transcript: (len(X), len(transcript)))
+    raise_faults(path, faults + folder.faults_of_shapes(None) + folder.faults_of_ratios())
+    return 1 if max(folder.ratios.values(), default=1) > 1 else frames_for(*np.array(parts).T)
 
 
 def _as_path(value, what):
@@ -166,14 +192,17 @@ def _advice_of_frames(frames, features, transcripts, n_frames):
 class _Folder:
     """Files of a set by clip, how they are to be read, and what was noticed on the way."""
 
-    def __init__(self, root: Path, mapping: Mapping, background: int | None, layout: str | None, tolerance: int,
-                 fps: float | None) -> None:
-        self.root, self.mapping, self.background = root, mapping, background
+    def __init__(self, root: Path, background_name: str | Sequence[str] | None, actions: Sequence[str] | None,
+                 layout: str | None, tolerance: int, fps: float | None, with_lists: bool = True) -> None:
+        self.root, self.with_lists = root, with_lists
+        self.mapping: Mapping = (read_mapping(root / "mapping.txt", background_name) if actions is None else
+                                 known_mapping(root / "mapping.txt", background_name, actions))
+        self.background = None if background_name is None else len(self.mapping.actions)
         self.layout, self.tolerance, self.fps = layout, tolerance, fps
         faults: list[str] = []
         self.features = _listing(root / "features", FEATURES, faults)
-        self.annotation = _listing(root / "groundTruth", LABELS, faults)
-        self.lists = _listing(root / "transcripts", LABELS, faults)
+        self.annotation = _listing(root / "groundTruth", LABELS, faults) if with_lists else {}
+        self.lists = _listing(root / "transcripts", LABELS, faults) if with_lists else {}
         raise_faults(root, faults)
         self.notes: list[str] = []
         self.shapes: dict[str, tuple[int, int]] = {}  # (T, d) as read
@@ -206,26 +235,32 @@ class _Folder:
         raise ValueError(f"{self.root}: the split file {str(split)[:200]!r} expected in splits, in the folder or "
                          "as a path, found none")
 
-    def pooled(self, names, frames, window):
-        """Features, labels, transcript and number of frames of each clip, and the faults of those without."""
+    def read(self, names, use):
+        """What `use` makes of each clip's name, features, labels and transcript, and the faults of the others."""
         parts: list[tuple] = []
         faults: list[str] = []
         for name in tqdm(names, desc=f"reading {self.root.name}", unit="clip", leave=False, delay=2):
             try:
-                X, truth, transcript = self.clip(name)
+                parts.append(use(name, *self.clip(name)))
             except Fault as fault:
                 faults.append(str(fault))
-                continue
+        return parts, faults
+
+    def pooled(self, frames, window):
+        """For `read`: features, labels, transcript and number of frames of a clip."""
+        def use(name, X, truth, transcript):
             edges = intervals(len(X), frames)
             labels = None if truth is None else majority(truth, edges)
             means = window_means(X, windows(edges, frames, window))
-            parts.append((means, labels, self.left_of(name, transcript, labels), len(X)))
-        return parts, faults
+            return means, labels, self.left_of(name, transcript, labels), len(X)
+        return use
 
     def clip(self, name):
         """Features (T, d) and labels (T,) or None of one clip, frame by frame, and its transcript."""
         X = read_features(self.features[name], self.layout)
         self.shapes[name] = X.shape
+        if not self.with_lists:
+            return X, None, np.zeros(1, dtype=np.int64)
         if name not in self.annotation and name not in self.lists:
             raise Fault(f"groundTruth/{name}.txt or transcripts/{name}.txt expected beside "
                         f"{short(self.features[name])}, found neither")

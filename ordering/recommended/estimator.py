@@ -150,8 +150,7 @@ class Recommended(OrderedActionLabeling):
 
     def _finish(self, clips, posterior, known):
         """Calmed posterior, and the linear scores of single intervals."""
-        calm = (posterior + 1e-12) ** TEMPER
-        self.posterior_ = calm / calm.sum(axis=1, keepdims=True)
+        self.posterior_ = _calmed(posterior)
         hold(self.posterior_, known)
         self._lengths = clips.lengths
         B = np.linalg.solve(self.model_.covariance, self.model_.means.T)
@@ -163,12 +162,18 @@ class Recommended(OrderedActionLabeling):
 
     def predict(self, clips: Clips, lists: bool = True) -> np.ndarray:
         """Labels (N,) of other clips, under their lists; with ``lists=False`` their transcripts are not read."""
+        return Lists(clips, 1).most_likely(self._joined(clips))
+
+    def posterior(self, clips: Clips, lists: bool = True) -> np.ndarray:
+        """Probabilities (N, C) of the classes in other clips, as `posterior_` has them for those that were fitted."""
+        return _calmed(self._joined(clips))
+
+    def _joined(self, clips):
+        """Mean posterior of the chains over the clips' lists."""
         check_is_fitted(self, "model_")
         scores = self._scores(clips)
-        joined = np.zeros(scores.shape)
-        for L in self.copies_:
-            joined += Lists(clips, L).with_presence(self.presence_).sum_paths(scores)[0]
-        return Lists(clips, 1).most_likely(joined)
+        chains = [Lists(clips, L).with_presence(self.presence_) for L in self.copies_]
+        return np.mean([chain.sum_paths(scores)[0] for chain in chains], axis=0)
 
     def _scores(self, clips):
         if clips.n_classes != self.n_classes_ or clips.features.shape[1] != self.n_features_in_:
@@ -192,6 +197,28 @@ class Recommended(OrderedActionLabeling):
             picked.append(int(gain.argmax()))
             asked = asked + U[picked[-1]]
         return picked
+
+    def _arrays(self):
+        parts = {"whitening_": self.whitening_, "model_": self.model_}
+        inner = {f"{name}.{key}": np.asarray(value) for name, part in parts.items()
+                 for key, value in part._asdict().items()}
+        own = {name: np.asarray(getattr(self, name)) for name in ("copies_", "size_", "n_classes_", "presence_")}
+        return super()._arrays() | inner | own | {"background_": np.array(str(self.background_))}
+
+    def _from_arrays(self, arrays):
+        super()._from_arrays(arrays)
+        for name, kind in (("whitening_", Whitening), ("model_", Model)):
+            setattr(self, name, kind(**{key: arrays[f"{name}.{key}"][()] for key in kind._fields}))
+        self.copies_, self.presence_ = tuple(arrays["copies_"].tolist()), arrays["presence_"]
+        self.size_, self.n_classes_ = int(arrays["size_"]), int(arrays["n_classes_"])
+        background = str(arrays["background_"])
+        self.background_ = None if background == "None" else background
+
+
+def _calmed(posterior):
+    """The same, less sure of itself."""
+    calm = (posterior + 1e-12) ** TEMPER
+    return calm / calm.sum(axis=1, keepdims=True)
 
 
 def _usual_duration(N, clips, actions_only=False):

@@ -1,5 +1,6 @@
 """The book at quick size, built once for all tests here, and a browser that has no network."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,13 +11,16 @@ from pathlib import Path
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from playwright import sync_api
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "book.py"
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import execute  # noqa: E402
+import vendor  # noqa: E402
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PAGES = [page.stem for page in execute.pages(ROOT)]
 CHAPTERS = [page.stem for page in execute.chapters(ROOT)]
 CELLS = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
@@ -80,3 +84,25 @@ def throwaway(tmp_path):
         return tmp_path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def browser():
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        message = f"no browser: none of {', '.join(BROWSERS)} is installed"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    with sync_api.sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+        flags += ["--disable-background-networking", "--disable-component-update"]
+        running = playwright.chromium.launch(executable_path=found, args=flags)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """Source text of the accessibility checker."""
+    folder = tmp_path_factory.mktemp("axe")
+    vendor.extract("axe-core@4.14.1", ["axe.min.js"], ROOT / "_build" / "vendor", folder)
+    return (folder / "axe.min.js").read_text(encoding="utf8")

@@ -1,16 +1,9 @@
 """The built pages in headless Chromium, opened from the disk, with every request to a host blocked."""
 
-import os
-import shutil
-
 import pytest
-from playwright import sync_api
 
-import vendor
+from .conftest import PAGES
 
-from .conftest import PAGES, ROOT
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 # All formulas are set and all widgets are drawn.
 READY = """() => document.readyState === "complete"
@@ -21,20 +14,6 @@ MATH_IS_SET = """() => window.MathJax && MathJax.startup
     && MathJax.startup.promise.then(() => { window.mathIsSet = true; }) && true"""
 # MathJax marks what it cannot read as an error, and sets a macro that it does not know in red.
 RED_FORMULAS = '[data-mml-node="merror"], mjx-container [fill="red"]'
-
-
-@pytest.fixture(scope="session")
-def browser():
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        message = f"no browser: none of {', '.join(BROWSERS)} is installed"
-        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-        flags += ["--disable-background-networking", "--disable-component-update"]
-        running = playwright.chromium.launch(executable_path=found, args=flags)
-        yield running
-        running.close()
 
 
 def visit(browser, path, mode="light", query=""):
@@ -103,14 +82,6 @@ def test_slider_and_play_change_the_picture(page):
             page.wait_for_function(CHANGED, arg=[box.element_handle(), before[0]])
             box.get_by_role("button", name="Pause").click()
     assert page.faults == []
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory):
-    """Source text of the accessibility checker."""
-    folder = tmp_path_factory.mktemp("axe")
-    vendor.extract("axe-core@4.14.1", ["axe.min.js"], ROOT / "_build" / "vendor", folder)
-    return (folder / "axe.min.js").read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -624,3 +624,57 @@ def test_many_notes_are_cut(tmp_path):
         write_lines(root / "groundTruth" / f"c{i}.txt", truth_of(200))
     with pytest.warns(UserWarning, match="and 10 more"):
         datasets.load_segmentation_folder(root, background_name="idle")
+
+
+# ------------------------------------------------ new recordings of known actions, and the interval that fits
+def test_classes_as_a_model_knows_them(tmp_path):
+    """Whatever the numbers of the folder, and without its mapping.txt."""
+    root = make_folder(tmp_path / "set", make_clips())
+    known = {"background_name": "background", "action_names": ["stir", "sit", "pour milk", "take cup"]}
+    expected = [[3, 2], [0, 0]]
+    clips = datasets.load_segmentation_folder(root, **known)
+    assert clips.action_names == known["action_names"] and [t.tolist() for t in clips.transcripts] == expected
+    write_lines(root / "groundTruth" / "b.txt", frames_of(("7", 20), ("1", 30), ("7", 30), ("1", 20)))
+    assert [t.tolist() for t in datasets.load_segmentation_folder(root, **known).transcripts] == expected
+    write_lines(root / "groundTruth" / "b.txt", make_clips()["b"][1])
+    (root / "mapping.txt").unlink()
+    assert [t.tolist() for t in datasets.load_segmentation_folder(root, **known).transcripts] == expected
+    with pytest.raises(ValueError, match="groundTruth/b.txt, line 1: .* found 'stir'"):
+        datasets.load_segmentation_folder(root, **known | {"action_names": ["pour milk", "take cup"]})
+
+
+def test_features_alone(tmp_path):
+    root = make_folder(tmp_path / "set", make_clips())
+    for name in ("a clip", "b"):
+        (root / "groundTruth" / f"{name}.txt").unlink()
+    (root / "mapping.txt").unlink()
+    for background_name in ("background", None):
+        clips, n_frames = datasets.load_segmentation_folder(
+            root, action_names=["stir"], background_name=background_name, lists=False, d=5, return_frames=True)
+        assert clips.labels is None and [t.tolist() for t in clips.transcripts] == [[0], [0]]
+        assert n_frames.tolist() == [100, 100] and clips.clip_names == ["a clip", "b"]
+
+
+@pytest.mark.parametrize("run, frames", [(4, 1), (40, 5), (80, 10), (800, 10)])
+def test_frames_that_fit(tmp_path, run, frames):
+    truth = frames_of(("stir", run), ("pour milk", run))
+    root = make_folder(tmp_path / "set", {"a": (np.ones((len(truth), 5)), truth, None)})
+    assert datasets.frames_that_fit(root) == frames
+
+
+def test_frames_that_fit_leave_the_shortest_clip_its_list(tmp_path):
+    long = frames_of(("stir", 300), ("pour milk", 300))
+    short = frames_of(("stir", 4), ("pour milk", 5))
+    made = {name: (np.random.default_rng(0).normal(size=(len(truth), 5)), truth, None)
+            for name, truth in [("a", long), ("b", long), ("c", short)]}
+    root = make_folder(tmp_path / "set", made)
+    assert datasets.frames_that_fit(root) == 2
+    (root / "groundTruth" / "c.txt").write_text("stir\nfly\n")
+    with pytest.raises(ValueError, match="groundTruth/c.txt, line 2"):
+        datasets.frames_that_fit(root)
+
+
+def test_frames_that_fit_where_features_stand_for_many_frames(tmp_path):
+    truth = frames_of(("stir", 3000), ("pour milk", 3000))
+    root = make_folder(tmp_path / "set", {"a": (np.ones((240, 5)), truth, None)})
+    assert datasets.frames_that_fit(root) == 1
