@@ -67,8 +67,8 @@ def exponent(sizes, values):
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def report(name, rows, options, quiet=False, **more):
-    """Print rows (dicts with the same keys) as a Markdown table; write benchmarks-NAME.csv."""
+def report(name, rows, options, quiet=False, prefix="benchmarks-", **more):
+    """Print rows (dicts with the same keys) as a Markdown table; write benchmarks-NAME.csv (or another prefix)."""
     columns = list(rows[0])
     if not quiet:
         print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
@@ -79,7 +79,7 @@ def report(name, rows, options, quiet=False, **more):
     command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
     origin = {"command": command, **more, **_machine()}
     options.out.mkdir(exist_ok=True)
-    with whole_file(options.out / f"benchmarks-{name}.csv", newline="") as file:
+    with whole_file(options.out / f"{prefix}{name}.csv", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *origin])
         writer.writeheader()
         writer.writerows({**row, **origin} for row in rows)

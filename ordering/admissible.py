@@ -309,10 +309,9 @@ class _Chains(NamedTuple):
         return P / P.sum(axis=1, keepdims=True), total, visits
 
     def memory(self):
-        """Paths of each clip and their weights and prices, and how many there are: none yet."""
+        """Paths of each clip and their weights and prices, and how many there are: none yet, and no room."""
         nothing = np.empty((len(self.fixed), 0))
-        return self._room((np.empty((0, len(self.known)), np.uint16), nothing, nothing,
-                           np.zeros(len(self.fixed), np.int64)))
+        return np.empty((0, len(self.known)), np.uint16), nothing, nothing, np.zeros(len(self.fixed), np.int64)
 
     def _room(self, memory):
         """Room for more paths, where the clips have used up half of what there is."""

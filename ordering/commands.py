@@ -122,7 +122,7 @@ def _parser():
                        help="the name in mapping.txt that means that nothing of interest happens; lists may leave "
                        "it out (may be given more than once)")
     label.add_argument("--frames-per-interval", metavar="N", help="frames that are averaged to one interval "
-                       "(default: at most 10, fewer where recordings are short for their lists)")
+                       "(default: at most 10, and at most a twentieth of the usual length of an action)")
     label.add_argument("--setting", default="recommended", help="recommended (default) or 2014, that of the paper")
     predict = add("predict", _predict, "label new recordings with a model", "FOLDER holds features as for "
                   "label, and may hold lists. Without transcripts and\ngroundTruth no list is needed.")
@@ -264,8 +264,8 @@ def _read(folder, frames, how, **more):
     if not Path(folder).is_dir():
         raise ValueError(f"{folder}: a folder expected, found {'a file' if Path(folder).exists() else 'none'}")
     frames = frames or frames_that_fit(folder, **how)
-    clips, n_frames = load_segmentation_folder(folder, frames=frames, window=frames if frames == 1 else 3 * frames,
-                                               return_frames=True, **how, **more)
+    how = how | more | {"frames": frames, "window": frames}
+    clips, n_frames = load_segmentation_folder(folder, return_frames=True, **how)
     return clips, n_frames, frames
 
 

@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 from ordering import Clips, OrderedActionLabeling
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:OrderedActionLabeling. the labels have collapsed")
 
 

@@ -20,15 +20,15 @@ def intervals(n_frames: int, frames: int) -> np.ndarray:
 
 
 def frames_for(n_frames: np.ndarray, n_actions: np.ndarray) -> int:
-    """Frames of an interval that leave eight intervals an action in half of the clips and two in each, at most 10.
+    """Frames of an interval that leave twenty intervals an action in half of the clips, two in each; at most 10.
 
     Examples
     --------
-    >>> frames_for(np.array([900, 1200]), np.array([4, 5])), frames_for(np.array([27, 50]), np.array([3, 3]))
+    >>> frames_for(np.array([900, 1500]), np.array([4, 5])), frames_for(np.array([27, 50]), np.array([3, 3]))
     (10, 1)
     """
     per_action = n_frames / np.maximum(n_actions, 1)
-    return int(np.clip(min(np.median(per_action) // 8, per_action.min() // 2), 1, 10))
+    return int(np.clip(min(np.median(per_action) // 20, per_action.min() // 2), 1, 10))
 
 
 def windows(edges: np.ndarray, frames: int, window: int) -> list[slice]:

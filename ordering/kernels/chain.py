@@ -26,7 +26,8 @@ def forward(cost, columns, stay, head, skip, known, soft, F):  # pragma: no cove
 
     P_t(k) = cost_t(k) + join(P_{t-1}(k) if it may stay, E_t(k)). Only state k - 1 leads into a k that is no head:
     E_t(k) = P_{t-1}(k - 1). Before a head stands a gate. Through it come those who leave the group before, and
-    those who stood at the gate before and leave that group out: E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)).
+    those who stood at the gate before and leave that group out:
+    E_t(k) = join(P_{t-1}(k - 1), E_t(head before) + skip(k - 1)).
     All start at the first gate: E_0(0) = 0.
     """
     T, S = len(cost), len(columns)

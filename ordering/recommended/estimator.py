@@ -12,14 +12,16 @@ from ordering.admissible import check_supervised
 from ordering.clips import Clips
 from ordering.labeling import OrderedActionLabeling
 from ordering.recommended import rounds
-from ordering.recommended.features import pooled, whiten
+from ordering.recommended.features import Whitening, pooled, whiten
+from ordering.recommended.grammar import Grammar
 from ordering.recommended.rounds import Lists, Model, fit_rounds, hold
 from ordering.recommended.segments import segment_rounds
 
 SHARES = (1.0, 0.8, 0.5, 0.0)  # of each clip's mean that may be taken away
-TEMPER = 0.6  # the joined posterior is too sure of itself
+TEMPER = 0.7  # the joined posterior is too sure of itself
+FINISH = 0.3  # weight of a logistic regression beside chains and segments
 TRIED_ROWS = 10_000  # intervals on which ways of fitting are compared
-TRUSTED_CLIPS = 10  # labelled clips from which on they choose the minimum duration
+TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of fitting
 
 
 class Recommended(OrderedActionLabeling):
@@ -27,9 +29,10 @@ class Recommended(OrderedActionLabeling):
 
     Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier with
     one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
-    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of segments
-    are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether there is any
-    background, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
+    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of
+    segments are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether
+    there is any background, is what tells each clip's list from lists with one action replaced most clearly: no label
+    is read.
 
     Parameters
     ----------
@@ -95,6 +98,9 @@ class Recommended(OrderedActionLabeling):
         if self.segments:
             other = segment_rounds(small, Lists(blocks, 1), posterior, self.presence_, held, learn, weight)
             posterior = (posterior + other) / 2
+        chains = Lists(blocks, copies[len(copies) // 2]).with_presence(self.presence_)
+        finish = rounds.cross_fitted(small, chains.most_likely(posterior), chains, held, weight)
+        posterior = posterior if finish is None else (posterior + FINISH * finish) / (1 + FINISH)
         middle = found[len(found) // 2][0]
         means, covariance = rounds.classifier(small, posterior, weight=weight)
         self.model_ = Model(means, covariance, middle.stay, self.presence_)
@@ -123,12 +129,12 @@ class Recommended(OrderedActionLabeling):
         n = len(np.unique(np.repeat(np.arange(len(part)), T)[told]))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
-        def tried(share, L, presence=(rounds.PRESENT, rounds.PRESENT)):
+        def tried(share, L, learn=True, present=rounds.PRESENT):
             at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
-            model, P = fit_rounds(at.features, Lists(at, L), 0 * held, presence[0] > 0.5, presence=presence)
+            model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
             gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
             right = (P * (held == 0))[told].sum() / max(told.sum(), 1)
-            return gain + 3 * n / (n + 30) * right, model
+            return gain + (n >= TRUSTED_CLIPS) * 3 * n / (n + 30) * right, model
 
         L = min(usual, 2)
         found = {(share, L): tried(share, L) for share in shares}
@@ -139,7 +145,11 @@ class Recommended(OrderedActionLabeling):
             usual = best[1] if best[1] != L else usual
         (gain, model), learn = found[best], True
         if clips.background == "optional":
-            without, simple = tried(*best, (rounds.ABSENT, rounds.ABSENT))
+            always, simple = tried(*best, False)
+            more = always - gain
+            if more.mean() > max(0.02 * gain.mean(), more.std() / np.sqrt(len(more))):
+                gain, model, learn = always, simple, False
+            without, simple = tried(*best, False, rounds.ABSENT)
             lost = gain - without
             if lost.mean() <= min(0.02 * gain.mean(), lost.std() / np.sqrt(len(lost))):
                 model, learn = simple, False
@@ -153,6 +163,7 @@ class Recommended(OrderedActionLabeling):
         self.posterior_ = _calmed(posterior)
         hold(self.posterior_, known)
         self._lengths = clips.lengths
+        self.grammar_ = Grammar.of(clips, self.presence_, self.model_.stay ** (1 / self.size_))
         B = np.linalg.solve(self.model_.covariance, self.model_.means.T)
         scale = rounds.WEIGHT / self.size_
         self.coef_ = np.ascontiguousarray((self.whitening_.matrix @ B).T) * scale
@@ -162,20 +173,26 @@ class Recommended(OrderedActionLabeling):
 
     def predict(self, clips: Clips, lists: bool = True) -> np.ndarray:
         """Labels (N,) of other clips, under their lists; with ``lists=False`` their transcripts are not read."""
+        if not lists:
+            return self.grammar_.labels(self._densities(clips), clips.lengths)
         return Lists(clips, 1).most_likely(self._joined(clips))
 
     def posterior(self, clips: Clips, lists: bool = True) -> np.ndarray:
         """Probabilities (N, C) of the classes in other clips, as `posterior_` has them for those that were fitted."""
-        return _calmed(self._joined(clips))
+        return _calmed(self._joined(clips) if lists else
+                       self.grammar_.posterior(rounds.WEIGHT * self._densities(clips), clips.lengths))
 
     def _joined(self, clips):
         """Mean posterior of the chains over the clips' lists."""
-        check_is_fitted(self, "model_")
         scores = self._scores(clips)
         chains = [Lists(clips, L).with_presence(self.presence_) for L in self.copies_]
         return np.mean([chain.sum_paths(scores)[0] for chain in chains], axis=0)
 
+    def _densities(self, clips):
+        return (self._scores(clips) - np.log(self.model_.stay)) / rounds.WEIGHT
+
     def _scores(self, clips):
+        check_is_fitted(self, "model_")
         if clips.n_classes != self.n_classes_ or clips.features.shape[1] != self.n_features_in_:
             raise ValueError(f"clips: {self.n_classes_} classes and {self.n_features_in_} features expected, found "
                              f"{clips.n_classes} and {clips.features.shape[1]}")
@@ -199,7 +216,7 @@ class Recommended(OrderedActionLabeling):
         return picked
 
     def _arrays(self):
-        parts = {"whitening_": self.whitening_, "model_": self.model_}
+        parts = {"whitening_": self.whitening_, "model_": self.model_, "grammar_": self.grammar_}
         inner = {f"{name}.{key}": np.asarray(value) for name, part in parts.items()
                  for key, value in part._asdict().items()}
         own = {name: np.asarray(getattr(self, name)) for name in ("copies_", "size_", "n_classes_", "presence_")}
@@ -207,7 +224,7 @@ class Recommended(OrderedActionLabeling):
 
     def _from_arrays(self, arrays):
         super()._from_arrays(arrays)
-        for name, kind in (("whitening_", Whitening), ("model_", Model)):
+        for name, kind in (("whitening_", Whitening), ("model_", Model), ("grammar_", Grammar)):
             setattr(self, name, kind(**{key: arrays[f"{name}.{key}"][()] for key in kind._fields}))
         self.copies_, self.presence_ = tuple(arrays["copies_"].tolist()), arrays["presence_"]
         self.size_, self.n_classes_ = int(arrays["size_"]), int(arrays["n_classes_"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 from ordering._runs import runs
 from ordering.admissible import AdmissibleSet, Ordered
@@ -17,6 +20,7 @@ PRESENT = 0.98  # share of optional background that is there, to begin with
 ABSENT = 1e-4
 FORBIDDEN = 1e4  # price of a class other than the known one
 DRAWS = 6
+FOLDS, FOLD_ROWS = 5, 10_000
 
 
 class Lists(Ordered):
@@ -160,6 +164,26 @@ def known_weights(supervised, shape):
         known[rows] = -FORBIDDEN
         known[rows, supervised[rows]] = 0
     return known
+
+
+def cross_fitted(rows, labels, lists, known, weight=None):
+    """Posterior (N, C) of a logistic regression on labels (N,) that did not see the clip it scores; or None."""
+    lengths, C = lists.clips.lengths, known.shape[1]
+    fold, scores = np.repeat(np.arange(len(lengths)) % FOLDS, lengths), np.full(known.shape, np.log(1e-9))
+    for k in range(FOLDS):
+        own, seen = fold == k, np.flatnonzero(fold != k)
+        seen = seen[::1 + len(seen) // FOLD_ROWS]
+        if len(lengths) < FOLDS or len(np.unique(labels[seen])) < 2:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = LogisticRegression(C=0.02, max_iter=60).fit(
+                rows[seen], labels[seen], None if weight is None else weight[seen])
+        prior = np.bincount(labels[seen], minlength=C)[fitted.classes_] / len(seen)
+        scores[np.ix_(own, fitted.classes_)] = fitted.predict_log_proba(rows[own]) - 0.5 * np.log(prior)
+    posterior = lists.sum_paths(WEIGHT * scores + known)[0]
+    hold(posterior, known)
+    return posterior
 
 
 def evidence(rows, model, posterior, lists, copies):

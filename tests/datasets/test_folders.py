@@ -655,7 +655,7 @@ def test_features_alone(tmp_path):
         assert n_frames.tolist() == [100, 100] and clips.clip_names == ["a clip", "b"]
 
 
-@pytest.mark.parametrize("run, frames", [(4, 1), (40, 5), (80, 10), (800, 10)])
+@pytest.mark.parametrize("run, frames", [(4, 1), (100, 5), (200, 10), (800, 10)])
 def test_frames_that_fit(tmp_path, run, frames):
     truth = frames_of(("stir", run), ("pour milk", run))
     root = make_folder(tmp_path / "set", {"a": (np.ones((len(truth), 5)), truth, None)})
