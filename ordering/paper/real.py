@@ -23,7 +23,7 @@ SECONDS = {name: datasets.INTERVAL_SECONDS.get(name, datasets.INTERVAL_SECONDS["
 
 
 def load(small: bool = False) -> dict[str, Clips]:
-    """The five rows of every table on real data; ``small`` keeps one excerpt in five of the chords.
+    """The five rows of every table on real data; ``small`` keeps one excerpt in eight of the chords.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def load(small: bool = False) -> dict[str, Clips]:
     """
     sets = {name: function() for name, function in SETS.items()}
     if small:
-        sets["chords"] = sets["chords"][::5]
+        sets["chords"] = sets["chords"][::8]
     return sets
 
 
