@@ -367,7 +367,7 @@ def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
                          f"found {given.shape}")
     if given.dtype.kind not in "fiub":
         raise ValueError(f"real costs expected, found dtype {given.dtype}")
-    cost = np.require(given, np.float64, "CW")  # kernels would be compiled once more for read-only ones
+    cost = np.require(given, np.float64, ["C", "W"])  # kernels would be compiled once more for read-only ones
     largest = max(-cost.min(initial=0), cost.max(initial=0))
     if not largest < np.inf:
         row, column = np.argwhere(~np.isfinite(cost))[0]
