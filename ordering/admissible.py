@@ -18,7 +18,7 @@ from ordering.kernels.compile import in_threads
 from ordering.kernels.nearest import nearest
 
 ROWS_OF_A_PART = 512
-INNER_STEPS = 100  # new paths in a pass
+INNER_STEPS = 25  # new paths in a pass
 FEW_PATHS, MOST_PATHS = 64, 1024  # that a clip remembers: room at first, and at most
 INNER_WORK = 3e8  # state-intervals that all steps on one clip may visit; a longer clip gets fewer steps
 
@@ -367,7 +367,7 @@ def check_costs(cost: ArrayLike, clips: Clips) -> np.ndarray:
                          f"found {given.shape}")
     if given.dtype.kind not in "fiub":
         raise ValueError(f"real costs expected, found dtype {given.dtype}")
-    cost = np.ascontiguousarray(given, dtype=np.float64)
+    cost = np.require(given, np.float64, ["C", "W"])  # kernels would be compiled once more for read-only ones
     largest = max(-cost.min(initial=0), cost.max(initial=0))
     if not largest < np.inf:
         row, column = np.argwhere(~np.isfinite(cost))[0]
@@ -429,6 +429,12 @@ def state_path(cost: ArrayLike, clips: Clips | Ordered) -> np.ndarray:
     return np.where(path < 0, -1, ordered._state[np.maximum(path, 0) + first])
 
 
+def _times(factor, values):
+    """The product in float64; what is no real number stays as it is, for the oracle to refuse."""
+    values = np.asarray(values)
+    return factor * values.astype(np.float64) if values.dtype.kind in "fiub" else values
+
+
 def round_assignment(Z: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
     """Labels (N,) of the admissible assignment closest to Z (N, C) in Frobenius norm: the oracle on -2 Z.
 
@@ -440,7 +446,7 @@ def round_assignment(Z: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
     >>> round_assignment([[1, 0], [0.8, 0.2], [0, 1]], clips).tolist()
     [0, 0, 1]
     """
-    return linear_oracle(-2 * np.asarray(Z, dtype=np.float64), clips)
+    return linear_oracle(_times(-2.0, Z), clips)
 
 
 def round_scores(scores: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
@@ -454,7 +460,7 @@ def round_scores(scores: ArrayLike, clips: Clips | AdmissibleSet) -> np.ndarray:
     >>> round_scores([[0, 5], [3, 1], [0, 0]], clips).tolist()
     [0, 0, 1]
     """
-    return linear_oracle(-np.asarray(scores, dtype=np.float64), clips)
+    return linear_oracle(_times(-1.0, scores), clips)
 
 
 def forward_backward(scores: ArrayLike, clips: Clips | Ordered) -> tuple[np.ndarray, np.ndarray]:

@@ -171,7 +171,7 @@ def supervised(clips, supervised, lam=3.16e-4, background_bias=0.0, return_detai
 
 
 def normalized_cuts(
-    clips, alpha=0.1, beta=None, width=10, distances=None, n_iter=50, tol=0.0, relative_tol=ENOUGH, random_state=0,
+    clips, alpha=0.1, beta=None, width=10, distances=None, n_iter=200, tol=0.0, relative_tol=ENOUGH, random_state=0,
     callback=None, return_details=False,
 ):  # fmt: skip
     """Normalised cuts (NCUT) under the same order: intervals near in time and looks should share a label.

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ordering._check import one_of
+from ordering._check import number, one_of
 from ordering._files import whole_file
 from ordering._runs import runs
 from ordering._version import __version__
@@ -127,10 +127,10 @@ class OrderedActionLabeling(BaseEstimator):
                           self.solver == "block")
         n_iter, relative_tol = SOLVERS[self.solver]
         n_iter = n_iter if self.n_iter is None else self.n_iter
-        self.solution_: Solution = descend(problem, n_iter, self.tol or 0.0, relative_tol if self.tol is None else 0.0,
-                                           callback)
+        tol, relative_tol = (0.0, relative_tol) if self.tol is None else (self.tol, 0.0)
+        self.solution_: Solution = descend(problem, n_iter, tol, relative_tol, callback)
         self.n_iter_ = len(self.solution_.step)
-        if (relative_tol or self.tol) and not self.solution_.converged:
+        if (relative_tol or tol) and not self.solution_.converged:
             warnings.warn(f"OrderedActionLabeling: the solver's stop expected within {n_iter} passes, found a gap of "
                           f"{self.solution_.final_gap:.3g}; a larger n_iter, or tol, may do", ConvergenceWarning,
                           stacklevel=2)
@@ -243,7 +243,7 @@ class OrderedActionLabeling(BaseEstimator):
     def _per_class(self, clips):
         if clips.background is None:
             return {}
-        each = float(self.kappa0 if self.k0 is None else self.k0 / clips.n_intervals)
+        each = number("k0", self.k0) / clips.n_intervals if self.k0 is not None else number("kappa0", self.kappa0)
         kappa = np.full(clips.n_classes, -each)
         kappa[-1] = each
         weight = np.ones(clips.n_classes)

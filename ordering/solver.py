@@ -21,7 +21,7 @@ from ordering.features import Features
 from ordering.kernels.compile import in_threads
 from ordering.objective import Objective, RidgeObjective
 
-INNER_ACCURACY = 0.05  # the block solver solves each clip to this share of the average gap of a clip
+INNER_ACCURACY = 0.1  # the block solver solves each clip to this share of the average gap of a clip
 REFRESH = 50  # passes after which sums that are carried along are computed anew
 LEAST_BOUND = 1e-3  # of the largest curvature bound: rows and classes of weight 0 get this much
 ENOUGH = 0.01  # relative gap at which labels no longer change to speak of
@@ -162,9 +162,10 @@ def problem_of(objective: Objective, chosen: AdmissibleSet, blocks: list[np.ndar
 
 def blocks_of_start(Z0: ArrayLike, chosen: AdmissibleSet) -> list[np.ndarray]:
     """A start as one block for each part, known rows overwritten, after checks of shape, simplex and hull."""
-    Z = np.array(Z0, dtype=np.float64)
-    if Z.shape != chosen.shape:
-        raise ValueError(f"Z0 of shape {chosen.shape} expected, found {Z.shape}")
+    Z = np.asarray(Z0)
+    if Z.shape != chosen.shape or Z.dtype.kind not in "fiub":
+        raise ValueError(f"Z0 of shape {chosen.shape} and real numbers expected, found {Z.dtype} of shape {Z.shape}")
+    Z = Z.astype(np.float64)
     bad = ~((Z >= -1e-6).all(axis=1) & (np.abs(Z.sum(axis=1) - 1) <= 1e-6))
     if bad.any():
         row = int(np.argmax(bad))
@@ -221,7 +222,8 @@ def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0
             callback: Callable | None = None) -> Solution:
     """Sweep, exact line search and record, until the gap is small or all passes are done."""
     start = time.perf_counter()
-    n_iter, tol = _check_stop(n_iter, tol)
+    n_iter, tol = integer("n_iter", n_iter), _tolerance("tol", tol)
+    relative_tol = _tolerance("relative_tol", relative_tol)
     solution, t, momentum, share = Solution(problem, f"all {n_iter} passes done"), 1.0, 0.0, None
 
     def small(sums):
@@ -268,10 +270,10 @@ def descend(problem: Problem, n_iter: int, tol: float, relative_tol: float = 0.0
     return solution
 
 
-def _check_stop(n_iter, tol):
-    if not isinstance(tol, (int, float, np.number)) or np.isnan(tol):
-        raise ValueError(f"tol: a number expected, found {tol!r}")
-    return integer("n_iter", n_iter), float(tol)
+def _tolerance(name, value):
+    if not isinstance(value, (int, float, np.integer, np.floating)) or np.isnan(value):
+        raise ValueError(f"{name}: a number expected, found {value!r}")
+    return float(value)
 
 
 # ---------------------------------------------------------------------------------------------- one part

@@ -37,7 +37,7 @@ def problems(draw):
     return clips, draw(st.sampled_from(LAYOUTS))(cost)
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(problems())
 def test_oracle_equals_brute_force(problem):
     clips, cost = problem

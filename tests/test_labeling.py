@@ -16,6 +16,8 @@ from ordering import (
     round_scores,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the labels have collapsed")
+
 
 def unlabelled(clips):
     return Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions, clips.background)
@@ -79,7 +81,9 @@ def test_kappa_takes_intervals_from_the_background(small):
     assert np.mean(strong == 3) < np.mean(weak == 3)
 
 
-@pytest.mark.parametrize("kwargs", [{"solver": "magic"}, {"rounding": "up"}, {"lam": 0}])
+@pytest.mark.parametrize("kwargs", [
+    {"solver": "magic"}, {"rounding": "up"}, {"lam": 0}, {"lam": "a"}, {"kappa0": np.nan}, {"k0": "a"}, {"k0": np.nan},
+    {"n_iter": 1.5}, {"tol": np.nan}])  # fmt: skip
 def test_bad_settings_raise_in_fit(small, kwargs):
     with pytest.raises(ValueError, match=list(kwargs)[0]):
         OrderedActionLabeling(**kwargs).fit(small)

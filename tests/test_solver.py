@@ -199,6 +199,7 @@ def test_known_rows_that_no_path_goes_through(small, objective):
 @pytest.mark.parametrize("change, words", [
     (lambda Z, s: (Z[:-1], s), "Z0 of shape"), (lambda Z, s: (Z * 1.1, s), "clip 0"),
     (lambda Z, s: (Z - 0.1, s), "clip 0"), (lambda Z, s: (np.where(Z > 2, Z, np.nan), s), "clip 0"),
+    (lambda Z, s: (Z + 0j, s), "real numbers expected, found complex128"), (lambda Z, s: (None, s), "Z0 of shape"),
     (lambda Z, s: (Z, s[:-1]), "supervised"), (lambda Z, s: (Z, s + 5), "clip 0"),
     (lambda Z, s: (Z, s.astype(float)), "supervised")])
 def test_bad_arguments(small, objective, change, words):
@@ -238,10 +239,29 @@ def test_a_start_off_the_hull_is_an_error(small, objective, solver):
         solver(objective, small, np.full((len(small.features), 4), 0.25))
 
 
-@pytest.mark.parametrize("wrong", [{"n_iter": -1}, {"n_iter": 2.5}, {"tol": np.nan}, {"tol": "x"}])
+@pytest.mark.parametrize("wrong", [{"n_iter": -1}, {"n_iter": 2.5}, {"tol": np.nan}, {"tol": "x"},
+                                   {"relative_tol": np.nan}, {"relative_tol": "x"}])  # fmt: skip
 def test_bad_stopping_rules(small, objective, wrong):
-    with pytest.raises(ValueError, match=list(wrong)[0]):
+    with pytest.raises(ValueError, match=rf"^{list(wrong)[0]}: .* expected, found"):
         frank_wolfe(objective, small, random_vertices(small), **wrong)
+
+
+class Incomplete:
+    def value(self, Z):
+        return 0.0
+
+    gradient = hessian = value
+
+
+@pytest.mark.parametrize("solver, wrong, message", [
+    (frank_wolfe, object(), "gradient, hessian expected, object lacks value, gradient, hessian"),
+    (block_frank_wolfe, Incomplete(), "curvature_bound expected, Incomplete lacks curvature_bound"),
+    (frank_wolfe, RidgeObjective(np.zeros((5, 1)), 1.0), "objective: features of 174 intervals expected, .* found 5"),
+    (frank_wolfe, RidgeObjective(np.zeros((174, 1)), 1.0, kappa=[1, 2]), "."),
+    (block_frank_wolfe, RidgeObjective(np.zeros((174, 1)), 1.0, class_weight=[1, 2]), ".")])  # fmt: skip
+def test_objectives_that_do_not_fit(small, solver, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        solver(wrong, small, random_vertices(small), 2)
 
 
 def test_the_callback_sees_the_pass_that_stops(small, objective):

@@ -27,18 +27,18 @@ TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of f
 class Recommended(OrderedActionLabeling):
     """What `OrderedActionLabeling.recommended` gives: labels of use from transcripts, not the 2014 objective.
 
-    Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier with
-    one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
-    features rising slowly; then rounds over whole segments. Posteriors of chains with several minimum durations and of
-    segments are averaged; the labels are the path with the largest sum of them. The share of the mean, and whether
-    there is any background, is what tells each clip's list from lists with one action replaced most clearly: no label
-    is read.
+    Features are scaled, whitened to thirty directions, and less a share of each clip's mean. A Gaussian classifier
+    with one covariance and the chain over each clip's list are fitted in turns (forward-backward), the weight of the
+    features rising slowly; then rounds over whole segments. Averaged are the posteriors of chains with several minimum
+    durations, of segments, and of a logistic regression on their labels that never scores a clip it saw; the labels
+    are the path with the largest sum of that. The share of the mean, and whether background must be there, may be, or
+    is not, is what tells each clip's list from lists with one action replaced most clearly: no label is read.
 
     Parameters
     ----------
     minimum_duration : int, optional
-        Fewest intervals of a state in the chains. By default from the mean number of intervals of a state: 1 to 3, and
-        that joined with one less and one more.
+        Fewest intervals of a state in the chains. By default from the mean number of intervals of a state: 1 to 3,
+        and that joined with one less and one more.
     centring : float, optional
         Share of each clip's mean that is taken away. By default chosen from 1, .8, .5 and 0 without a label.
     segments : bool
@@ -115,7 +115,7 @@ class Recommended(OrderedActionLabeling):
         return self
 
     def _choose(self, clips, known, size):
-        """Whitening, minimum durations, first model and whether background is learnt: judged on a part of the clips by
+        """Whitening, minimum durations, first model and whether presence is learnt: judged on a part of the clips by
         `rounds.evidence`, and by how well known rows are found without being told."""
         some = _spread(clips.lengths, TRIED_ROWS, known)
         part = clips.subset(some)
@@ -126,22 +126,25 @@ class Recommended(OrderedActionLabeling):
         T = rows[shares[0]][1]
         held = held if size == 1 else np.zeros((int(T.sum()), clips.n_classes))
         told = held.min(axis=1, initial=0.0) < 0
-        n = len(np.unique(np.repeat(np.arange(len(part)), T)[told]))
+        starts, right = np.cumsum(T) - T, {}
+        own = np.flatnonzero(np.logical_and.reduceat(told, starts))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
         def tried(share, L, learn=True, present=rounds.PRESENT):
             at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
             model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
             gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
-            right = (P * (held == 0))[told].sum() / max(told.sum(), 1)
-            return gain + (n >= TRUSTED_CLIPS) * 3 * n / (n + 30) * right, model
+            right[share, L] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
+            return gain, model
 
         L = min(usual, 2)
         found = {(share, L): tried(share, L) for share in shares}
         best = max(found, key=lambda way: found[way][0].mean())
-        if n >= TRUSTED_CLIPS and self.minimum_duration is None:
+        if len(own) >= TRUSTED_CLIPS and self.minimum_duration is None:
             found |= {(best[0], k): tried(best[0], k) for k in (1, 2, 3, 5) if k != L}
-            best = max(found, key=lambda way: found[way][0].mean())
+            sure = {way: (r - right[best]).mean() - (r - right[best]).std() / np.sqrt(len(own))
+                    for way, r in right.items()}
+            best = max(sure, key=lambda way: sure[way])
             usual = best[1] if best[1] != L else usual
         (gain, model), learn = found[best], True
         if clips.background == "optional":
@@ -153,7 +156,7 @@ class Recommended(OrderedActionLabeling):
             lost = gain - without
             if lost.mean() <= min(0.02 * gain.mean(), lost.std() / np.sqrt(len(lost))):
                 model, learn = simple, False
-                if n < TRUSTED_CLIPS and self.minimum_duration is None:
+                if len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
                     usual = _usual_duration(int(T.sum()), part, actions_only=True)
         copies = (usual,) if usual == 1 or self.minimum_duration is not None else (usual - 1, usual, usual + 1)
         return whitenings[best[0]], copies, model, learn

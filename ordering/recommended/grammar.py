@@ -17,7 +17,7 @@ class Grammar(NamedTuple):
 
     @classmethod
     def of(cls, clips, presence, stay, prior=0.1):
-        """From lists, the share of optional background that is there, and the probability (C,) to last an interval."""
+        """From lists, the share of optional background that is there, and the probability (C,) to stay."""
         C = clips.n_classes
         counts = np.full((C + 1, C + 1), prior / C)  # the last row and column are the ends of clips
         for i, transcript in enumerate(clips.transcripts):

@@ -24,8 +24,8 @@ FOLDS, FOLD_ROWS = 5, 10_000
 
 
 class Lists(Ordered):
-    """The chains of the rounds: every state, background too, lasts at least `copies` intervals where its clip is long
-    enough. Optional background has a price; between two equal actions it must be there, where there is room."""
+    """The chains of the rounds: every state, background too, lasts at least `copies` intervals where its clip has
+    room. Optional background has a price; between two equal actions it must be there, where there is room."""
 
     def __init__(self, clips: Clips, copies: int) -> None:
         AdmissibleSet.__init__(self, clips)
@@ -44,7 +44,7 @@ class Lists(Ordered):
         self._inside, self._ends = (np.repeat(optional & side, repeats) for side in (~ends, ends))
 
     def with_presence(self, presence: np.ndarray) -> Lists:
-        """The same chains with prices from the share of optional background that is there, inside lists and at ends."""
+        """The same chains with prices from the share of optional background that is there, inside and at ends."""
         other, skip, at = copy(self), self._chains.skip.copy(), 0
         for mask, p in zip((self._inside, self._ends), presence, strict=True):
             skip[mask] = np.log(p / (1 - p))
