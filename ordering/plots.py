@@ -321,6 +321,8 @@ METHOD_STYLES = {  # colour and name of each method in every figure of results
     "at-least-one": ("#DDAA33", "at least one"), "ncut": ("#117733", "NCUT"), "uniform": ("#777777", "even split"),
     "hard-em": ("#AA4499", "hard EM"), "supervised": ("#0077BB", "supervised ridge"),
     "supervised-bias": ("#33BBEE", "supervised, bias"),
+    "2014": ("#CC3311", "2014"), "recommended": ("#009988", "recommended"),  # "2014" is "ours" of the experiments
+    "ridge-all": ("#0077BB", "ridge, all labels"), "lda-all": ("#332288", "LDA, all labels"),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Draw the README's picture: one recording, its true labels, an even split of its list, and the labels found.
+"""Draw the README's picture: the longest recording, its true labels, and what an even split and two settings say.
 
     python scripts/make_overview.py
 """
@@ -7,24 +7,28 @@ from pathlib import Path
 
 import numpy as np
 
-from ordering import OrderedActionLabeling, baselines, datasets, plots
+from ordering import datasets, plots
+from ordering.paper import real
 
-NAME = "13_31"
+SHOWN = ("uniform", "2014", "recommended")
 
 
 def main():
-    clips = datasets.load_mocap6()
-    clips = clips.with_features((clips.features - clips.features.mean(axis=0)) / clips.features.std(axis=0))
-    found = OrderedActionLabeling().fit(clips).labels_
-    rows = {"truth": clips.labels, "even split": baselines.uniform(clips), "found": found}
-    pick = [i for i, name in enumerate(clips.clip_names) if NAME in name][0]
+    clips = datasets.load_mocap6(pieces_seconds=None)
+    found = real.label(clips, SHOWN)
+    pick = int(np.argmax(clips.lengths))
+    truth = clips.labels[clips.rows(pick)]
+    strips = {"truth": truth}
+    for method in SHOWN:
+        labels = found[method][clips.rows(pick)]
+        strips[f"{plots.METHOD_STYLES[method][1]}  {np.mean(labels == truth):4.0%}"] = labels
     plots.use_style()
-    strips = {name: labels[clips.rows(pick)] for name, labels in rows.items()}
     axes = plots.timeline(strips, int(clips.lengths[pick]), clips.action_names, seconds_per_interval=0.5)
-    axes.set_title("list: " + ", ".join(clips.action_names[a] for a in clips.transcripts[pick]))
+    axes.set_title("list: " + ", ".join(clips.action_names[a] for a in clips.transcripts[pick]), fontsize=10)
+    axes.figure.set_figwidth(9)
     out = Path(__file__).parents[1] / "book" / "_assets" / "overview.png"
     axes.figure.savefig(out, dpi=100, metadata={"Software": None})
-    print(f"accuracy of this piece: {np.mean(strips['found'] == strips['truth']):.2f}")
+    print(*strips, sep="\n")
 
 
 if __name__ == "__main__":

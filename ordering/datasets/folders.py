@@ -107,7 +107,7 @@ def load_segmentation_folder(root: str | Path, split: str | Path | None = None,
     A run shorter than about half an interval can lose its label to its neighbours. A clip's transcript is the
     one of ``transcripts`` if the labels of its intervals agree with it, else the one that these labels show,
     with a warning that names the clip. A transcript that the labels of the *frames* contradict is an error.
-    Explained in ``book/15-real-data.ipynb``.
+    Explained in ``book/18-your-own-clips.ipynb``.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def segments(labels: ArrayLike, clips: Clips, seconds_per_interval: float | None
     `end_uncertainty`) are standard deviations of the border's place. Of two neighbouring runs, a row t is in the
     first with probability q_t = p_t(first) / (p_t(first) + p_t(second)); the running minimum of q over the rows of
     both runs is taken as the probability that the border lies behind row t. Ends of a clip are certain. Explained
-    in ``book/15-real-data.ipynb``.
+    in ``book/18-your-own-clips.ipynb``.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def write_segments(path: str | Path, rows: Sequence[Row], format: str | None = N
     -----
     A CSV file holds all columns, "boris" the clip, the action and its times, the others the action and its times.
     WebVTT and ELAN's text have milliseconds. `read_segments` reads every format. Explained in
-    ``book/15-real-data.ipynb``.
+    ``book/18-your-own-clips.ipynb``.
 
     Examples
     --------

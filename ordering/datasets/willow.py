@@ -53,7 +53,7 @@ def load_willow(path: str | Path, background: str = "around", return_test: bool 
     ========== =========================================== ======================================
 
     Action numbers count from 1 in the files. `X` may be a cell or a matrix in either file, and with a single
-    clip a cell of one entry may also be its bare content. Explained in ``book/15-real-data.ipynb``.
+    clip a cell of one entry may also be its bare content. Explained in ``book/18-your-own-clips.ipynb``.
 
     Examples
     --------

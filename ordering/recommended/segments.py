@@ -143,8 +143,8 @@ def _weigh(c, table, cross, norm, gain, cost, dur, edge, beta, out):  # pragma: 
 
 
 @compiled
-def _ahead(w, A, skip):  # pragma: no cover
-    """A (T + 1,) after a state: log-weight of all that ends before row t, given A before it."""
+def _ahead(w, A, skip, out):  # pragma: no cover
+    """out (T + 1,) after a state: log-weight of all that ends before row t, given A before it."""
     T, D = w.shape[0], w.shape[1] - 1
     top, total = np.full(T + 1, -np.inf), np.zeros(T + 1)
     for t in range(T):
@@ -157,10 +157,8 @@ def _ahead(w, A, skip):  # pragma: no cover
                 x = A[t] + w[t, n] - top[t + n]
                 if x > -25.0:
                     total[t + n] += np.exp(x)
-    out = np.empty(T + 1)
     for t in range(T + 1):
         out[t] = _lse(top[t] + np.log(total[t]) if total[t] > 0 else -np.inf, A[t] - skip)
-    return out
 
 
 @compiled
@@ -183,8 +181,12 @@ def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moment
                     total += e
                     _count(e * share, t, n, T, beta, v, table, mean, norm, step, light, moments)
         out[t] = _lse(top + np.log(total) if total > 0 else -np.inf, B[t] - skip)
-    rows += np.cumsum(step)[:T]
-    weighted += np.cumsum(light)[:T]
+    inside = heavy = 0.0
+    for t in range(T):  # in loops: whole rows would compile for seconds, for the sake of their error messages
+        inside += step[t]
+        heavy += light[t]
+        rows[t] += inside
+        weighted[t] += heavy
     return out
 
 
@@ -226,7 +228,7 @@ def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, ki
         for j in range(J):
             c = states[s0 + j]
             _weigh(c, table, x, norm, gain[kind[c]], cost[kind[c]], dur, edge, beta, w)
-            A[j + 1] = _ahead(w, A[j], skip[s0 + j])
+            _ahead(w, A[j], skip[s0 + j], A[j + 1])
         B = np.full(T + 1, -np.inf)
         B[T] = 0.0
         for j in range(J - 1, -1, -1):
@@ -237,4 +239,5 @@ def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, ki
             B = _behind(w, A[j], B, skip[s0 + j], A[J, T], beta, v[kind[c]], table, mean, norm[c],
                         posterior[r0:r0 + T, c], weighted[r0:r0 + T, c], one)
             visits[s0 + j] = one[0]
-            moments[c] += one
+            for k in range(7):
+                moments[c, k] += one[k]
