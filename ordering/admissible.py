@@ -19,7 +19,7 @@ from ordering.kernels.nearest import nearest
 
 ROWS_OF_A_PART = 512
 INNER_STEPS = 25  # new paths in a pass
-FEW_PATHS, MOST_PATHS = 64, 1024  # that a clip remembers: room at first, and at most
+FEW_PATHS, MOST_PATHS = 64, 4096  # that a clip remembers: room at first, and at most
 INNER_WORK = 3e8  # state-intervals that all steps on one clip may visit; a longer clip gets fewer steps
 
 

@@ -15,8 +15,8 @@ def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head,
     """Minimise <slope, Q - P> + 1/2 sum_tc rows_t widths_c (Q - P)_tc^2 + price(Q) over the hull of each clip's paths.
 
     The solution Q overwrites P (N, C), what it pays `price` (n,), its Frank-Wolfe gap `gaps` (n,). `memory` holds the
-    paths that each clip's last solution was made of: where to go on. Not more than `n_steps` new paths are asked for,
-    and not more than visit `work` states times intervals. Clips that are `fixed` stay as they are.
+    paths that each clip's last solution was made of: where to go on. Not more than `n_steps` new paths, and a
+    quarter of those remembered, are asked for, and not more than visit `work` states times intervals. Clips that are `fixed` stay as they are.
     """
     paths, weights, prices, sizes = memory
     own, at = np.empty(len(widths), np.int64), np.empty(len(widths), np.int64)
@@ -40,7 +40,7 @@ def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head,
             for c in range(n):
                 bound[u * n + c] = rows[first + u] * widths[own[c]]
                 slant[u, c] = slope[first + u, own[c]] - bound[u * n + c] * P[first + u, own[c]]
-        most = max(min(n_steps, int(work / (T * S))), 5)
+        most = max(min(n_steps + sizes[i] // 4, int(work / (T * S))), 5)
         sizes[i], gaps[i], price[i] = _nearest(V, slant, bound, local, stay[k], head[k], skip[k], through, tol, most,
                                                paths[:, first:first + T], weights[i], prices[i], sizes[i])
         for u in range(T):
