@@ -1,7 +1,8 @@
 /* Loaded before every other script of a page. */
 
-// The theme's icon library would replace the <i> of the Play button, and the widget would lose it.
-window.FontAwesomeConfig = { observeMutations: false };
+// The theme's icon library would replace the <i> of the Play button, and the widget, which needs it, would stop.
+// So it replaces nothing by itself: the icons of the page are drawn below, before any widget is there.
+window.FontAwesomeConfig = { autoReplaceSvg: false, mutateApproach: "sync" };
 
 // Names for the controls, which widgets leave without one.
 const ICON_NAMES = { play: "Play", pause: "Pause", stop: "Stop", retweet: "Repeat" };
@@ -34,6 +35,7 @@ function nameControls() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  FontAwesome.dom.i2svg({ node: document.body });
   // The widget manager asks MathJax 2 to set formulas in labels; MathJax 3 does it.
   if (window.MathJax && MathJax.startup) {
     MathJax.Hub = {
