@@ -15,8 +15,9 @@ def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head,
     """Minimise <slope, Q - P> + 1/2 sum_tc rows_t widths_c (Q - P)_tc^2 + price(Q) over the hull of each clip's paths.
 
     The solution Q overwrites P (N, C), what it pays `price` (n,), its Frank-Wolfe gap `gaps` (n,). `memory` holds the
-    paths that each clip's last solution was made of: where to go on. Not more than `n_steps` new paths, and a
-    quarter of those remembered, are asked for, and not more than visit `work` states times intervals. Clips that are `fixed` stay as they are.
+    paths that each clip's last solution was made of: where to go on. Not more than `n_steps` new paths, and a quarter
+    of those remembered, are asked for, and not more than visit `work` states times intervals. Clips that are `fixed`
+    stay as they are.
     """
     paths, weights, prices, sizes = memory
     own, at = np.empty(len(widths), np.int64), np.empty(len(widths), np.int64)
