@@ -63,7 +63,7 @@ CHANGED = "([box, source]) => box.querySelector('.widget-html img').src !== sour
 
 
 def test_slider_and_play_change_the_picture(page):
-    boxes = page.locator(".cell_output .widget-vbox:has(.widget-slider)")
+    boxes = page.locator(".cell_output .widget-vbox:has(.widget-slider):not(:has(.widget-vbox)):visible")
     for index in range(boxes.count()):
         box = boxes.nth(index)
         slider, start = box.locator("[role=slider]"), shown(box)
