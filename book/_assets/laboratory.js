@@ -11,7 +11,7 @@
 
   // ------------------------------------------------------------------ colours
   const dark = () => document.documentElement.dataset.theme === "dark";
-  const page = () => (dark() ? [20, 24, 30] : [255, 255, 255]);
+  const page = () => (dark() ? [18, 18, 18] : [255, 255, 255]);
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const mix = (a, b, share) => a.map((v, i) => v + share * (b[i] - v));
   const text = (colour) => `rgb(${colour.map(Math.round).join(" ")})`;
@@ -54,8 +54,10 @@
     }
     return value;
   }
-  const positions = (labels, names) => SingleClip.runs(labels).map(([c, a, b]) =>
-    `${names[c]} ${a + 1}${b > a + 1 ? `–${b}` : ""}`).join(", ");
+  const positions = (labels, names, bg) => SingleClip.runs(labels).filter(([c]) => c !== bg).map(([c, a, b]) =>
+    `${names[c]}\u00a0${a + 1}${b > a + 1 ? `–${b}` : ""}`).join(", ") || "background only";
+  // The same for a cell of a table: no line ends within "2–5".
+  const unbroken = (told) => told.split(/(\d+–\d+)/).map((part, i) => (i % 2 ? element("span", { class: "lab-number" }, part) : part));
   const show = (price) => String(Math.round(price * 1000) / 1000);
 
   // A labelled strip of blocks: lengths in intervals, classes, and their names where they fit.
@@ -85,7 +87,7 @@
     const inputs = {
       transcript: element("input", { type: "text", value: "walk, sit, answer", spellcheck: "false" }),
       background: choose(BACKGROUNDS), T: number(1, MOST.intervals, 20), least: number(1, 20, 1),
-      price: element("input", { type: "number", min: 0, step: 0.5, placeholder: "not allowed" }),
+      price: element("input", { type: "number", min: 0, step: 0.5, placeholder: "never" }),
       brush: element("input", { type: "range", min: 0, max: MOST.cost, value: 0 }),
     };
     const brushText = element("span", {}), fresh = button("New costs"), flat = button("All costs equal");
@@ -104,12 +106,12 @@
         element("div", { class: "lab-buttons" }, fresh, flat)),
       message, grid, lanes,
       element("table", { class: "table" }, element("thead", {}, element("tr", {},
-        ...["Labels", "Price", "Above", "Intervals, from 1"].map((name) => element("th", { scope: "col" }, name)))), body),
+        ...["Labels", "Price", "Above", "Actions, in intervals from 1"].map((name) => element("th", { scope: "col" }, name)))), body),
       element("details", {}, element("summary", {}, "The costs as numbers"),
         element("label", {}, numbersNames, numbers)));
 
     const costs = new Map();  // by name of the class: one cost an interval
-    let seed = 1, cursor = [0, 0], mine = null, mineKey = "", state = null;
+    let seed = 6, cursor = [0, 0], mine = null, mineKey = "", state = null;
 
     // Hills in the order of the first list, and noise: something to begin with.
     function costsOf(name, place) {
@@ -168,7 +170,7 @@
         root.dataset.state = "fault";
         return;
       }
-      const { T, chain, cost, names } = state, key = `${T} ${chain.classes} ${state.least} ${chain.skip}`;
+      const { T, chain, cost, names, bg } = state, key = `${T} ${chain.classes} ${state.least} ${chain.skip}`;
       if (key !== mineKey) { mine = SingleClip.evenSplit(T, chain); mineKey = key; }
       state.best = Chain.cheapest(cost, chain);
       state.second = Chain.runnerUp(cost, chain, state.best.labels);
@@ -177,12 +179,12 @@
         ? `the runner-up ${show(state.second.total)}.` : "there is no other."));
       const row = (name, total, where) => element("tr", {}, element("th", { scope: "row" }, name),
         element("td", { class: "lab-number" }, total === null ? "–" : show(total)),
-        element("td", { class: "lab-number" }, total === null ? "–" : show(total - state.best.total)), element("td", {}, where));
+        element("td", { class: "lab-number" }, total === null ? "–" : show(total - state.best.total)), element("td", {}, ...unbroken(where)));
       const mineLabels = mine.flatMap((n, k) => new Array(n).fill(chain.classes[k]));
-      body.replaceChildren(row("best", state.best.total, positions(state.best.labels, names)),
-        state.second ? row("runner-up", state.second.total, positions(state.second.labels, names)) : row("runner-up", null, "none"),
+      body.replaceChildren(row("best", state.best.total, positions(state.best.labels, names, bg)),
+        state.second ? row("runner-up", state.second.total, positions(state.second.labels, names, bg)) : row("runner-up", null, "none"),
         row("yours", state.own.fault ? null : state.own.total,
-            (state.own.fault ? `not allowed, ${state.own.fault}: ` : "") + positions(mineLabels, names)));
+            (state.own.fault ? `not allowed, ${state.own.fault}: ` : "") + positions(mineLabels, names, bg)));
       if (document.activeElement !== numbers) numbers.value = cost.map((line) => line.join(",")).join("\n");
       numbersNames.textContent = `Costs: a line for each interval; columns ${names.join(", ")}`;
       root.dataset.state = "ready";
@@ -443,7 +445,7 @@
       const unit = (width - left - 2) / labels.length;
       picture.setAttribute("viewBox", `0 0 ${width} ${rows.length * LANE + 16}`);
       picture.setAttribute("height", rows.length * LANE + 16);
-      picture.setAttribute("aria-label", `Labels of the clip as a coloured strip: ${positions(labels, names)}`);
+      picture.setAttribute("aria-label", `Labels of the clip as a coloured strip: ${positions(labels, names, bg)}`);
       picture.replaceChildren(...rows.flatMap(([name, row], i) => [
         element("text", { x: left - 6, y: i * LANE + 17, "text-anchor": "end" }, name),
         strip(i * LANE, LANE - 4, left, unit, SingleClip.runs(row).map(([c, a, b]) => [c, b - a]), names, bg)]),

@@ -73,7 +73,7 @@ const SingleClip = (() => {
   function* solve(X, transcript, { bg, background, least, lambda, kappa0, passes }) {
     const T = X.length, chain = Chain.make(transcript, bg, background, least);
     if (T < chain.shortest) {
-      throw new Error(`${chain.shortest} intervals or more expected, the least that the list takes; found ${T}`);
+      throw new Error(`${chain.shortest} intervals or more expected, the least that the list takes with actions of ${least} or more; found ${T}`);
     }
     const C = bg + (background !== "none"), oneHot = (labels) => labels.map((k) =>
       Float64Array.from({ length: C }, (_, c) => +(c === k)));

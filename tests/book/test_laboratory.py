@@ -21,7 +21,7 @@ ASSETS = ROOT / "book" / "_assets"
 SCRIPTS = ["chain.js", "single-clip.js", "laboratory.js"]
 VARIABLES = """:root { --pst-color-border: #888; --pst-color-text-muted: #555; --pst-color-background: #fff;
   --pst-color-text-base: #222; --pst-color-primary: #0072b2; --pst-color-surface: #eee; --pst-color-danger: #b00; }
-  :root[data-theme=dark] { --pst-color-background: #14181e; --pst-color-text-base: #eee; --pst-color-text-muted: #aaa; }
+  :root[data-theme=dark] { --pst-color-background: #121212; --pst-color-text-base: #eee; --pst-color-text-muted: #aaa; }
   body { background: var(--pst-color-background); color: var(--pst-color-text-base); font-family: sans-serif; }"""
 
 
@@ -204,9 +204,10 @@ def panel_set(page):
 
 
 def as_text(labels, names):
+    """Where the actions are, without background."""
     borders = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
-    return ", ".join(f"{names[labels[a]]} {a + 1}" + (f"–{b}" if b > a + 1 else "")
-                     for a, b in zip(borders[:-1], borders[1:], strict=True))
+    return ", ".join(f"{names[labels[a]]}\u00a0{a + 1}" + (f"–{b}" if b > a + 1 else "")
+                     for a, b in zip(borders[:-1], borders[1:], strict=True) if names[labels[a]] != "background")
 
 
 def check_panel(page):
@@ -423,7 +424,7 @@ def test_a_malformed_file_is_refused(lab, content, message):
 
 @pytest.mark.parametrize("label, value, message", [
     ("Transcript", "", "transcript: the names of one action or more expected, found none"),
-    ("Transcript", "a,b,c", "19 intervals or more expected, the least that the list takes; found 10"),
+    ("Transcript", "a,b,c", "28 intervals or more expected, the least that the list takes with actions of 8 or more; found 10"),
     ("λ", "0", "λ: a number above 0 expected"), ("κ₀", "7", "κ₀: a number from"),
     ("Passes", "2.5", "passes: a whole number from 1 to 2000 expected, found “2.5”"),
 ])  # fmt: skip
@@ -458,9 +459,9 @@ def test_the_example_shows_the_trap_and_the_way_out(lab):
         wait(lab, "done")
         picture = lab.locator("[data-lab=clip] svg")
         assert picture.locator("text").all_text_contents()[0] == "labels"
-        labels = np.full(len(truth), -1)
+        labels = np.full(len(truth), 3)
         told = picture.get_attribute("aria-label").split(": ")[1]
-        for name, a, b in re.findall(r"(\w+) (\d+)(?:–(\d+))?(?:,|$)", told):
+        for name, a, b in re.findall(r"(\w+)\s(\d+)(?:–(\d+))?(?:,|$)", told):
             labels[int(a) - 1:int(b or a)] = names.index(name)
         right[least] = np.mean(labels == truth)
     assert right["8"] > 0.8 and right["1"] < 0.5
@@ -469,7 +470,7 @@ def test_the_example_shows_the_trap_and_the_way_out(lab):
 def test_names_of_actions_are_text(lab):
     lab.locator("[data-lab=draw]").get_by_label("Transcript").fill("<b>x</b>, <img src=1>")
     assert lab.locator("main b, main img").count() == 0
-    assert "<b>x</b> " in lab.locator("[data-lab=draw] tbody").inner_text()
+    assert "<b>x</b>\u00a0" in lab.locator("[data-lab=draw] tbody").inner_text()
 
 
 # ------------------------------------------------------------------ to the eye
@@ -524,6 +525,30 @@ def test_the_panels_fit(lab, viewport):
         assert box["x"] <= inside["x"] and inside["x"] + inside["width"] <= box["x"] + box["width"]
     lab.wait_for_function("""() => [...document.querySelectorAll('.lab-grid')].every(svg =>
         Math.abs(svg.viewBox.baseVal.width - svg.getBoundingClientRect().width) < 4)""")
+
+
+# ------------------------------------------------------------------ the panel of the notebook
+def test_the_panel_in_jupyter_follows_its_controls():
+    """Each control changes the picture; what the package refuses is shown as text, and gone with its cause."""
+    cells = json.loads((ROOT / "book" / "laboratory.ipynb").read_text(encoding="utf8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    names = {"seed": 0}
+    for start in ("import base64", "def panel():"):
+        (source,) = [text for text in sources if text.startswith(start)]
+        exec(source, names)
+    *controls, picture = names["panel"]().children
+    controls = {control.description: control for control in controls}
+    seen = [picture.value]
+    for name, value in [("seed", 3), ("transcript", "sit, walk, sit"), ("T", 25), ("least", 4), ("skip", True),
+                        ("price", 0.0), ("background", "between"), ("background", None)]:  # fmt: skip
+        controls[name].value = value
+        assert picture.value.startswith('<img alt="The path over its costs. best: '), name
+        seen.append(picture.value)
+    assert len(set(seen)) == len(seen)
+    controls["T"].value, controls["transcript"].value = 8, "a, b, c, d, e, f, g, h, <i>"
+    assert picture.value.startswith("<pre>") and "T &gt;= 9 intervals expected" in picture.value
+    controls["transcript"].value = "a"
+    assert picture.value.startswith("<img")
 
 
 # ------------------------------------------------------------------ the built page
