@@ -15,17 +15,18 @@
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const mix = (a, b, share) => a.map((v, i) => v + share * (b[i] - v));
   const text = (colour) => `rgb(${colour.map(Math.round).join(" ")})`;
-  const light = (colour) => colour.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-  const ink = (colour) => (contrast(colour, [0, 0, 0]) >= contrast(colour, [255, 255, 255]) ? [0, 0, 0] : [255, 255, 255]);
+  const BLACK = [0, 0, 0], WHITE = [255, 255, 255];
+  const ink = (colour) => (contrast(colour, BLACK) >= contrast(colour, WHITE) ? BLACK : WHITE);
 
   // The colour of a class. On a dark page it is mixed with white until it stands out, and background is a dark grey.
   function colour(c, bg) {
     if (c === bg) return dark() ? [86, 92, 100] : rgb(BACKGROUND_COLOR);
     const fade = 1 - 0.5 ** Math.floor(c / PALETTE.length);
-    let found = mix(rgb(PALETTE[c % PALETTE.length]), [255, 255, 255], fade);
-    while (dark() && contrast(found, page()) < 4.5) found = mix(found, [255, 255, 255], 0.1);
+    let found = mix(rgb(PALETTE[c % PALETTE.length]), WHITE, fade);
+    while (dark() && contrast(found, page()) < 4.5) found = mix(found, WHITE, 0.1);
     return found;
   }
 
@@ -40,7 +41,11 @@
   function field(label, input, className = "") {
     return element("label", { class: className }, ...(className === "lab-line" ? [input, label] : [label, input]));
   }
-  const choose = (options) => element("select", {}, ...options.map(([value, name]) => element("option", { value }, name)));
+  const choose = (options) =>
+    element("select", {}, ...options.map(([value, name]) => element("option", { value }, name)));
+  const heads = (names) =>
+    element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name))));
+  const caption = (x, y, anchor, name) => element("text", { x, y, "text-anchor": anchor }, name);
   const number = (min, max, value, step = 1) => element("input", { type: "number", min, max, value, step });
   const button = (name) => element("button", { type: "button" }, name);
   const say = (box, message, fault = false) => {
@@ -57,7 +62,8 @@
   const positions = (labels, names, bg) => SingleClip.runs(labels).filter(([c]) => c !== bg).map(([c, a, b]) =>
     `${names[c]}\u00a0${a + 1}${b > a + 1 ? `–${b}` : ""}`).join(", ") || "background only";
   // The same for a cell of a table: no line ends within "2–5".
-  const unbroken = (told) => told.split(/(\d+–\d+)/).map((part, i) => (i % 2 ? element("span", { class: "lab-number" }, part) : part));
+  const unbroken = (told) => told.split(/(\d+–\d+)/).map((part, i) =>
+    (i % 2 ? element("span", { class: "lab-number" }, part) : part));
   const show = (price) => String(Math.round(price * 1000) / 1000);
 
   // A labelled strip of blocks: lengths in intervals, classes, and their names where they fit.
@@ -68,7 +74,7 @@
       at += n;
       if (!n) return [];
       const fits = c !== bg && names[c].length * 6.6 + 6 <= width;
-      const label = fits ? element("text", { x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle" }, names[c]) : null;
+      const label = fits ? caption(x + width / 2, y + height / 2 + 4, "middle", names[c]) : null;
       if (label) label.style.fill = text(ink(fill));
       return [element("rect", { x, y, width, height, fill: text(fill), stroke: text(page()) }), label].filter(Boolean);
     }));
@@ -94,7 +100,7 @@
     const message = element("p", { class: "lab-message", role: "status" });
     const grid = element("svg", { class: "lab-grid", tabindex: 0, role: "application", "aria-label":
       "Costs, a row for each class, a column for each interval. Arrow keys move, digits 0 to 9 set a cost." });
-    const lanes = element("svg", { role: "group", "aria-label": "Three labellings: the best, the runner-up and yours" });
+    const lanes = element("svg", { role: "group", "aria-label": "The best labelling, the runner-up and yours" });
     const body = element("tbody"), numbers = element("textarea", { rows: 8, spellcheck: "false" });
     const numbersNames = element("span", {}, "Costs");
     root.replaceChildren(
@@ -105,8 +111,7 @@
         element("label", {}, element("span", {}, "Brush: cost ", brushText), inputs.brush),
         element("div", { class: "lab-buttons" }, fresh, flat)),
       message, grid, lanes,
-      element("table", { class: "table" }, element("thead", {}, element("tr", {},
-        ...["Labels", "Price", "Above", "Actions, in intervals from 1"].map((name) => element("th", { scope: "col" }, name)))), body),
+      element("table", { class: "table" }, heads(["Labels", "Price", "Above", "Actions, in intervals from 1"]), body),
       element("details", {}, element("summary", {}, "The costs as numbers"),
         element("label", {}, numbersNames, numbers)));
 
@@ -135,16 +140,20 @@
         throw new Error(`transcript: at most ${MOST.actions} actions expected here, found ${transcript.length}`);
       }
       const T = whole(inputs.T, "intervals", 1, MOST.intervals), least = whole(inputs.least, "least length", 1, 20);
-      const price = inputs.price.value.trim() === "" && !inputs.price.validity.badInput ? Infinity : Number(inputs.price.value);
-      if (!(price >= 0) || inputs.price.validity.badInput) throw new Error("price: a number of 0 or more expected, or nothing");
+      const bad = inputs.price.validity.badInput;  // then its value is empty too
+      const price = inputs.price.value.trim() === "" ? Infinity : Number(inputs.price.value);
+      if (bad || !(price >= 0)) throw new Error("price: a number of 0 or more expected, or nothing");
       const background = inputs.background.value, bg = actions.length;
       const chain = Chain.make(transcript, bg, background, least, price);
       const names = background === "none" ? actions : [...actions, "background"];
-      const rows = names.map((name, c) => costsOf(name, c === bg ? -1 : (transcript.indexOf(c) + 0.5) / transcript.length));
+      const place = (c) => (c === bg ? -1 : (transcript.indexOf(c) + 0.5) / transcript.length);
+      const rows = names.map((name, c) => costsOf(name, place(c)));
       if (chain.shortest > T) {
-        throw new Error(`${chain.shortest} intervals or more expected, the least that the transcript takes; found ${T}`);
+        throw new Error(`${chain.shortest} intervals or more expected, the least that the transcript takes; `
+          + `found ${T}`);
       }
-      return { T, least, price, bg, background, chain, names, rows, cost: Array.from({ length: T }, (_, t) => rows.map((row) => row[t])) };
+      const cost = Array.from({ length: T }, (_, t) => rows.map((row) => row[t]));
+      return { T, least, price, bg, background, chain, names, rows, cost };
     }
 
     // The reader's own labelling: lengths of all states. Its price, or why it is not allowed.
@@ -177,14 +186,15 @@
       state.own = judge(state);
       say(message, `The best labelling costs ${show(state.best.total)}; ` + (state.second
         ? `the runner-up ${show(state.second.total)}.` : "there is no other."));
+      const cell = (total) => element("td", { class: "lab-number" }, total === null ? "–" : show(total));
       const row = (name, total, where) => element("tr", {}, element("th", { scope: "row" }, name),
-        element("td", { class: "lab-number" }, total === null ? "–" : show(total)),
-        element("td", { class: "lab-number" }, total === null ? "–" : show(total - state.best.total)), element("td", {}, ...unbroken(where)));
+        cell(total), cell(total === null ? null : total - state.best.total), element("td", {}, ...unbroken(where)));
+      const place = (labels) => positions(labels, names, bg);
       const mineLabels = mine.flatMap((n, k) => new Array(n).fill(chain.classes[k]));
-      body.replaceChildren(row("best", state.best.total, positions(state.best.labels, names, bg)),
-        state.second ? row("runner-up", state.second.total, positions(state.second.labels, names, bg)) : row("runner-up", null, "none"),
+      body.replaceChildren(row("best", state.best.total, place(state.best.labels)),
+        row("runner-up", state.second?.total ?? null, state.second ? place(state.second.labels) : "none"),
         row("yours", state.own.fault ? null : state.own.total,
-            (state.own.fault ? `not allowed, ${state.own.fault}: ` : "") + positions(mineLabels, names, bg)));
+            (state.own.fault ? `not allowed, ${state.own.fault}: ` : "") + place(mineLabels)));
       if (document.activeElement !== numbers) numbers.value = cost.map((line) => line.join(",")).join("\n");
       numbersNames.textContent = `Costs: a line for each interval; columns ${names.join(", ")}`;
       root.dataset.state = "ready";
@@ -197,7 +207,8 @@
       const width = root.clientWidth - 28, left = width < 500 ? 76 : 96;
       return { width, left, unit: (width - left - 2) / state.T };
     };
-    const short = (name, left) => (name.length * 6.5 > left - 8 ? name.slice(0, Math.floor((left - 14) / 6.5)) + "…" : name);
+    const short = (name, left) =>
+      (name.length * 6.5 > left - 8 ? name.slice(0, Math.floor((left - 14) / 6.5)) + "…" : name);
 
     function draw() {
       if (!state) return;
@@ -207,46 +218,49 @@
       grid.setAttribute("height", high + 18);
       const cells = names.flatMap((_, c) => cost.map((row, t) => {
         const fill = mix(colour(c, bg), page(), 0.92 * Math.min(1, Math.max(0, row[c] / MOST.cost)));
-        const cell = element("rect", { x: left + t * unit, y: c * HEIGHT, width: unit, height: HEIGHT, fill: text(fill), stroke: text(page()) });
+        const at = { x: left + t * unit, y: c * HEIGHT, width: unit, height: HEIGHT };
+        const cell = element("rect", { ...at, fill: text(fill), stroke: text(page()) });
         if (unit < 13) return [cell];
         const value = element("text", { x: left + t * unit + 4, y: c * HEIGHT + 11 }, show(row[c]));
         value.style.fill = text(ink(fill));
         value.style.fontSize = unit < 20 ? "9px" : "10px";
         return [cell, value];
       })).flat();
-      const line = (labels, shift) => labels.map((c, t) => `${x(t)},${y(c) + shift}`).join(" ");
+      const line = (labels, shift, name, width) => element("polyline", { class: name, "stroke-width": width,
+        points: labels.map((c, t) => `${x(t)},${y(c) + shift}`).join(" ") });
       const paths = [];
       if (second) {
-        paths.push(element("polyline", { class: "lab-halo", "stroke-width": 5, points: line(second.labels, 8) }),
-                   element("polyline", { class: "lab-path lab-second", "stroke-width": 2, points: line(second.labels, 8) }));
+        paths.push(line(second.labels, 8, "lab-halo", 5), line(second.labels, 8, "lab-path lab-second", 2));
       }
-      paths.push(element("polyline", { class: "lab-halo", "stroke-width": 6, points: line(best.labels, 6) }),
-                 element("polyline", { class: "lab-path", "stroke-width": 2.5, points: line(best.labels, 6) }),
-                 ...best.labels.map((c, t) => element("circle", { class: "lab-dot", cx: x(t), cy: y(c) + 6, r: Math.min(4.5, unit / 3) })));
-      const labels = names.map((name, c) => element("text", { x: left - 6, y: y(c) + 4, "text-anchor": "end" }, short(name, left)));
+      const dot = (c, t) => element("circle", { class: "lab-dot", cx: x(t), cy: y(c) + 6, r: Math.min(4.5, unit / 3) });
+      paths.push(line(best.labels, 6, "lab-halo", 6), line(best.labels, 6, "lab-path", 2.5), ...best.labels.map(dot));
+      const labels = names.map((name, c) => caption(left - 6, y(c) + 4, "end", short(name, left)));
       const ticks = [...Array(T).keys()].filter((t) => t === 0 || (t + 1) % 5 === 0).map((t) =>
-        element("text", { x: x(t), y: high + 13, "text-anchor": "middle" }, String(t + 1)));
+        caption(x(t), high + 13, "middle", String(t + 1)));
       cursor = [Math.min(cursor[0], T - 1), Math.min(cursor[1], names.length - 1)];
-      const box = element("rect", { class: "lab-cursor", x: left + cursor[0] * unit, y: cursor[1] * HEIGHT, width: unit, height: HEIGHT });
+      const box = element("rect", { class: "lab-cursor", x: left + cursor[0] * unit, y: cursor[1] * HEIGHT,
+                                    width: unit, height: HEIGHT });
       grid.replaceChildren(...cells, ...labels, ...ticks, ...paths, box);
 
       lanes.setAttribute("viewBox", `0 0 ${width} ${3 * LANE + 12}`);
       lanes.setAttribute("height", 3 * LANE + 12);
       const blocks = (found) => SingleClip.runs(found.labels).map(([c, a, b]) => [c, b - a]);
-      const title = (name, lane) => element("text", { x: left - 6, y: lane * LANE + 17, "text-anchor": "end" }, name);
+      const own = mine.map((n, k) => [chain.classes[k], n]);
+      const lane = (name, i, found) => [caption(left - 6, i * LANE + 17, "end", name),
+        ...(found ? [strip(i * LANE, LANE - 4, left, unit, found, names, bg)] : [])];
       const focused = lanes.contains(document.activeElement) ? document.activeElement.dataset.handle : null;
-      lanes.replaceChildren(title("best", 0), strip(0, LANE - 4, left, unit, blocks(best), names, bg), title("runner-up", 1),
-        ...(second ? [strip(LANE, LANE - 4, left, unit, blocks(second), names, bg)] : []), title("yours", 2),
-        strip(2 * LANE, LANE - 4, left, unit, mine.map((n, k) => [chain.classes[k], n]), names, bg), ...handles(left, unit));
+      lanes.replaceChildren(...lane("best", 0, blocks(best)), ...lane("runner-up", 1, second && blocks(second)),
+        ...lane("yours", 2, own), ...handles(left, unit));
       if (focused) lanes.querySelector(`[data-handle="${focused}"]`)?.focus();
     }
 
-    const borders = () => mine.slice(0, -1).reduce((ends, n) => [...ends, (ends.length ? ends[ends.length - 1] : 0) + n], []);
+    const borders = () => mine.slice(0, -1).reduce((ends, n) => [...ends, (ends.at(-1) ?? 0) + n], []);
     function handles(left, unit) {
       return borders().map((end, j) => {
         const names = [j, j + 1].map((k) => state.names[state.chain.classes[k]]);
         return element("g", { class: "lab-handle", tabindex: 0, role: "slider", "data-handle": j, "aria-valuemin": 0,
-          "aria-valuemax": state.T, "aria-valuenow": end, "aria-label": `End of ${names[0]} (${j + 1}), before ${names[1]}`,
+          "aria-valuemax": state.T, "aria-valuenow": end,
+          "aria-label": `End of ${names[0]} (${j + 1}), before ${names[1]}`,
           "aria-valuetext": `after interval ${end}` },
           element("line", { x1: left + end * unit, x2: left + end * unit, y1: 2 * LANE - 2, y2: 3 * LANE }),
           element("circle", { cx: left + end * unit, cy: 3 * LANE + 2, r: 6 }));
@@ -259,7 +273,8 @@
       update();
     }
     lanes.addEventListener("keydown", (event) => {
-      const j = Number(event.target.dataset.handle), step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+      const j = Number(event.target.dataset.handle);
+      const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
       if (!state || Number.isNaN(j) || !(step || ["Home", "End"].includes(event.key))) return;
       event.preventDefault();
       moveBorder(j, step ? borders()[j] + step : event.key === "Home" ? 0 : state.T);
@@ -284,7 +299,7 @@
     lanes.addEventListener("pointermove", (event) => {
       if (!dragged || !state) return;
       const to = Math.round(place(lanes, event).t);
-      if (dragged.j === null && to !== dragged.from) dragged.j = dragged.same[to > dragged.from ? dragged.same.length - 1 : 0];
+      if (dragged.j === null && to !== dragged.from) dragged.j = dragged.same.at(to > dragged.from ? -1 : 0);
       if (dragged.j !== null && borders()[dragged.j] !== to) moveBorder(dragged.j, to);
     });
     for (const name of ["pointerup", "pointercancel"]) lanes.addEventListener(name, () => { dragged = null; });
@@ -296,7 +311,7 @@
       if (now[1] < 0 || now[1] >= state.names.length) return;
       painting.row = now[1];  // a stroke stays in its row, as hands do not
       const [a, b] = last === null ? [now[0], now[0]] : [Math.min(last, now[0]), Math.max(last, now[0])];
-      for (let i = Math.max(0, a); i <= Math.min(state.T - 1, b); i++) state.rows[now[1]][i] = Number(inputs.brush.value);
+      state.rows[now[1]].fill(Number(inputs.brush.value), Math.max(0, a), Math.max(0, Math.min(state.T, b + 1)));
       painting.last = now[0];
       cursor = [Math.max(0, Math.min(state.T - 1, now[0])), now[1]];
       update();
@@ -314,7 +329,8 @@
       if (!state || event.ctrlKey || event.metaKey || event.altKey || !(move || /^[0-9]$/.test(event.key))) return;
       event.preventDefault();
       const { T, names, rows } = state;
-      if (move) cursor = [Math.max(0, Math.min(T - 1, cursor[0] + move[0])), Math.max(0, Math.min(names.length - 1, cursor[1] + move[1]))];
+      const most = [T - 1, names.length - 1];
+      if (move) cursor = cursor.map((v, i) => Math.max(0, Math.min(most[i], v + move[i])));
       else rows[cursor[1]][cursor[0]] = Number(event.key);
       update();
       const [t, c] = cursor;
@@ -326,7 +342,8 @@
       try {
         const given = SingleClip.readFeatures(numbers.value), { T, names, rows } = state;
         if (given.length !== T || given[0].length !== names.length) {
-          throw new Error(`costs: ${T} lines of ${names.length} numbers expected, found ${given.length} of ${given[0].length}`);
+          throw new Error(`costs: ${T} lines of ${names.length} numbers expected, `
+            + `found ${given.length} of ${given[0].length}`);
         }
         given.forEach((line, t) => line.forEach((value, c) => { rows[c][t] = value; }));
         update();
@@ -351,15 +368,17 @@
       lambda: number(0, 1000, 0.01, "any"), kappa0: number(-1, 1, 0, "any"), passes: number(1, 2000, 200),
       scale: element("input", { type: "checkbox", checked: "" }),
     };
-    const run = button("Label"), example = button("Use the example"), message = element("p", { class: "lab-message", role: "status" });
-    const drop = element("div", { class: "lab-drop" }, field("Features: a CSV file, a line for each interval (or drop it here)", inputs.file));
+    const run = button("Label"), example = button("Use the example");
+    const message = element("p", { class: "lab-message", role: "status" });
+    const drop = element("div", { class: "lab-drop" },
+      field("Features: a CSV file, a line for each interval (or drop it here)", inputs.file));
     const picture = element("svg", { role: "img", hidden: "" }), body = element("tbody");
-    const table = element("table", { class: "table", hidden: "" }, element("thead", {}, element("tr", {},
-      ...["Action", "Start", "End"].map((name) => element("th", { scope: "col" }, name)))), body);
+    const table = element("table", { class: "table", hidden: "" }, heads(["Action", "Start", "End"]), body);
     const links = element("p", { class: "lab-controls", hidden: "" });
     root.replaceChildren(element("div", { class: "lab-controls" }, drop,
-      field("Transcript: names in order, commas or lines between", inputs.transcript, "lab-wide"), field("Background", inputs.background),
-      field("An action lasts at least", inputs.least), field("λ", inputs.lambda), field("κ₀", inputs.kappa0),
+      field("Transcript: names in order, commas or lines between", inputs.transcript, "lab-wide"),
+      field("Background", inputs.background), field("An action lasts at least", inputs.least),
+      field("λ", inputs.lambda), field("κ₀", inputs.kappa0),
       field("Passes", inputs.passes), field("Scale columns", inputs.scale, "lab-line"),
       element("div", { class: "lab-buttons" }, run, example)), message, picture, table, links);
 
@@ -372,7 +391,9 @@
       clear();
       X = truth = null;
       try {
-        if (file.size > SingleClip.MOST.bytes) throw new Error(`at most ${SingleClip.MOST.bytes / 1e6} MB expected, found more`);
+        if (file.size > SingleClip.MOST.bytes) {
+          throw new Error(`at most ${SingleClip.MOST.bytes / 1e6} MB expected, found more`);
+        }
         const content = await file.text();
         if (own !== turn) return;
         X = SingleClip.readFeatures(content);
@@ -388,7 +409,10 @@
       drop.addEventListener(name, (event) => {
         event.preventDefault();
         drop.classList.toggle("lab-over", over);
-        if (name === "drop" && event.dataTransfer.files.length) { inputs.file.value = ""; take(event.dataTransfer.files[0]); }
+        if (name === "drop" && event.dataTransfer.files.length) {
+          inputs.file.value = "";
+          take(event.dataTransfer.files[0]);
+        }
       });
     }
 
@@ -399,9 +423,12 @@
         if (!X) throw new Error("features: a CSV file expected, found none");
         const { actions, transcript } = SingleClip.readTranscript(inputs.transcript.value), bg = actions.length;
         const options = { bg, background: inputs.background.value, least: whole(inputs.least, "least length", 1, 1000),
-          lambda: Number(inputs.lambda.value), kappa0: Number(inputs.kappa0.value), passes: whole(inputs.passes, "passes", 1, 2000) };
+          lambda: Number(inputs.lambda.value), kappa0: Number(inputs.kappa0.value),
+          passes: whole(inputs.passes, "passes", 1, 2000) };
         if (!(options.lambda > 0) || options.lambda > 1e6) throw new Error("λ: a number above 0 expected");
-        if (inputs.kappa0.value.trim() === "" || !(Math.abs(options.kappa0) <= 1)) throw new Error("κ₀: a number from −1 to 1 expected");
+        if (inputs.kappa0.value.trim() === "" || !(Math.abs(options.kappa0) <= 1)) {
+          throw new Error("κ₀: a number from −1 to 1 expected");
+        }
         root.dataset.state = "running";
         let last, shown = performance.now();
         for (const found of SingleClip.solve(inputs.scale.checked ? SingleClip.scaled(X) : X, transcript, options)) {
@@ -415,8 +442,8 @@
         }
         const names = options.background === "none" ? actions : [...actions, "background"];
         result = { names, bg, labels: last.round(), start: last.start, run: last };
-        say(message, `${X.length} intervals labelled. After ${options.passes} passes: value ${last.values.at(-1).toPrecision(5)}, `
-          + `gap before the last step ${last.gaps.at(-1).toPrecision(3)}.`);
+        say(message, `${X.length} intervals labelled. After ${options.passes} passes: `
+          + `value ${last.values.at(-1).toPrecision(5)}, gap before the last step ${last.gaps.at(-1).toPrecision(3)}.`);
         finish();
         root.dataset.state = "done";
       } catch (error) {
@@ -425,14 +452,15 @@
     }
 
     function finish() {
-      const { names, bg, labels } = result, found = SingleClip.runs(labels);
-      body.replaceChildren(...found.filter(([c]) => c !== bg).map(([c, a, b]) => element("tr", {},
+      const { names, bg, labels } = result, found = SingleClip.runs(labels).filter(([c]) => c !== bg);
+      body.replaceChildren(...found.map(([c, a, b]) => element("tr", {},
         element("td", {}, names[c]), element("td", {}, String(a)), element("td", {}, String(b)))));
       const file = (name, rows) => element("a", { class: "lab-button", download: name,
         href: URL.createObjectURL(new Blob([SingleClip.csv(rows)], { type: "text/csv" })) }, `Download ${name}`);
       for (const link of links.querySelectorAll("a")) URL.revokeObjectURL(link.href);
       links.replaceChildren(
-        file("segments.csv", [["clip", "action", "start", "end"], ...found.filter(([c]) => c !== bg).map(([c, a, b]) => [source, names[c], a, b])]),
+        file("segments.csv", [["clip", "action", "start", "end"],
+          ...found.map(([c, a, b]) => [source, names[c], a, b])]),
         file("labels.csv", [["interval", "label"], ...labels.map((c, t) => [t, names[c]])]));
       for (const part of [picture, table, links]) part.removeAttribute("hidden");
       draw();
@@ -440,17 +468,19 @@
 
     function draw() {
       if (!result) return;
-      const { names, bg, labels, start } = result, width = root.clientWidth - 28, left = width < 500 ? 76 : 96, LANE = 30;
-      const rows = [["labels", labels], ["start", start], ...(truth ? [["truth", truth.map((c) => (c === 3 ? bg : c))]] : [])];
+      const { names, bg, labels, start } = result, LANE = 30;
+      const width = root.clientWidth - 28, left = width < 500 ? 76 : 96;
+      const rows = [["labels", labels], ["start", start], ...(truth ? [["truth", truth]] : [])];
       const unit = (width - left - 2) / labels.length;
       picture.setAttribute("viewBox", `0 0 ${width} ${rows.length * LANE + 16}`);
       picture.setAttribute("height", rows.length * LANE + 16);
       picture.setAttribute("aria-label", `Labels of the clip as a coloured strip: ${positions(labels, names, bg)}`);
       picture.replaceChildren(...rows.flatMap(([name, row], i) => [
-        element("text", { x: left - 6, y: i * LANE + 17, "text-anchor": "end" }, name),
+        caption(left - 6, i * LANE + 17, "end", name),
         strip(i * LANE, LANE - 4, left, unit, SingleClip.runs(row).map(([c, a, b]) => [c, b - a]), names, bg)]),
-        ...[0, 0.5, 1].map((share) => element("text", { x: left + share * (width - left - 2), y: rows.length * LANE + 10,
-          "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" }, String(Math.round(share * labels.length)))));
+        ...[[0, "start"], [0.5, "middle"], [1, "end"]].map(([share, anchor]) => caption(
+          left + share * (width - left - 2), rows.length * LANE + 10,
+          anchor, String(Math.round(share * labels.length)))));
     }
 
     run.addEventListener("click", label);

@@ -73,11 +73,13 @@ const SingleClip = (() => {
   function* solve(X, transcript, { bg, background, least, lambda, kappa0, passes }) {
     const T = X.length, chain = Chain.make(transcript, bg, background, least);
     if (T < chain.shortest) {
-      throw new Error(`${chain.shortest} intervals or more expected, the least that the list takes with actions of ${least} or more; found ${T}`);
+      throw new Error(`${chain.shortest} intervals or more expected, the least that the list takes `
+        + `with actions of ${least} or more; found ${T}`);
     }
-    const C = bg + (background !== "none"), oneHot = (labels) => labels.map((k) =>
-      Float64Array.from({ length: C }, (_, c) => +(c === k)));
-    const f = ridge(X, lambda, Array.from({ length: C }, (_, c) => (background === "none" ? 0 : c === bg ? kappa0 : -kappa0)));
+    const C = bg + (background !== "none");
+    const oneHot = (labels) => labels.map((k) => Float64Array.from({ length: C }, (_, c) => +(c === k)));
+    const penalty = (c) => (background === "none" ? 0 : c === bg ? kappa0 : -kappa0);
+    const f = ridge(X, lambda, Array.from({ length: C }, (_, c) => penalty(c)));
     const start = evenSplit(T, chain).flatMap((n, k) => new Array(n).fill(chain.classes[k]));
     const run = { start, Z: oneHot(start), values: [], gaps: [], chain };
     run.round = () => Chain.cheapest(run.Z.map((z) => z.map((v) => -2 * v)), chain).labels;
@@ -110,7 +112,8 @@ const SingleClip = (() => {
     if (!cells[first]) throw new Error("one line for each interval expected, found only a line of names");
     cells.forEach((row, i) => {
       if (row.length !== cells[0].length) {
-        throw new Error(`line ${rows[i].number}: ${cells[0].length} columns expected as in the first line, found ${row.length}`);
+        throw new Error(`line ${rows[i].number}: ${cells[0].length} columns expected as in the first line, `
+          + `found ${row.length}`);
       }
       row.forEach((cell, j) => {
         if (i >= first && !(number(cell) && Math.abs(+cell) < 1e140)) {
@@ -131,8 +134,8 @@ const SingleClip = (() => {
     const names = text.replace(/^\ufeff/, "").split(/[,;\r\n]+/).map((name) => name.trim()).filter(Boolean);
     if (!names.length) throw new Error("transcript: the names of one action or more expected, found none");
     if (names.length > 60) throw new Error(`transcript: at most 60 actions expected, found ${names.length}`);
-    const wrong = names.find((name) => name.length > 60 || name.toLowerCase() === "background" || name.includes("\u0000"));
-    if (wrong !== undefined) {
+    const wrong = names.find((name) => name.length > 60 || name.toLowerCase() === "background");
+    if (wrong) {
       throw new Error(wrong.toLowerCase() === "background"
         ? "transcript: actions only expected, found “background”, which is put in by the choice of background"
         : `transcript: names of at most 60 letters expected, found “${wrong.slice(0, 30)}…”`);

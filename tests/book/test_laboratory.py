@@ -324,6 +324,31 @@ def test_boundaries_are_moved(lab, way):
     assert prices(lab)[2] == "–" and "walk is missing" in lab.locator("[data-lab=draw] tbody").inner_text()
 
 
+def test_a_finger_drags_boundaries_and_paints(lab):
+    """Real touch events, with the moves between down and up."""
+    session = lab.context.new_cdp_session(lab)
+
+    def stroke(x, y, dx):
+        touch = "Input.dispatchTouchEvent"
+        session.send(touch, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for share in (0.25, 0.5, 0.75, 1):
+            session.send(touch, {"type": "touchMove", "touchPoints": [{"x": x + share * dx, "y": y}]})
+        session.send(touch, {"type": "touchEnd", "touchPoints": []})
+
+    lab.set_viewport_size(NARROW)
+    lab.locator("[data-lab=draw]").get_by_label("Brush").fill("7")
+    x, y = cell_centre(lab, 2, 1)
+    unit = lab.locator(".lab-grid > rect").first.bounding_box()["width"]
+    stroke(x, y, 5 * unit)
+    assert costs(lab)[2:8, 1].tolist() == [7] * 6
+    before, handle = own(lab), lab.locator(".lab-handle circle").nth(2)
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    stroke(box["x"] + box["width"] / 2, box["y"] + 3, -2 * unit)
+    assert own(lab) == [*before[:2], before[2] - 2, *before[3:]]
+    check_panel(lab)
+
+
 @pytest.mark.parametrize("label, value, message", [
     ("Transcript", " , ", "transcript: the names of one action or more expected, found none"),
     ("Transcript", "walk, background", "actions only expected, found “background”"),
@@ -424,7 +449,7 @@ def test_a_malformed_file_is_refused(lab, content, message):
 
 @pytest.mark.parametrize("label, value, message", [
     ("Transcript", "", "transcript: the names of one action or more expected, found none"),
-    ("Transcript", "a,b,c", "28 intervals or more expected, the least that the list takes with actions of 8 or more; found 10"),
+    ("Transcript", "a,b,c", "28 intervals or more expected, the least that the list takes with actions of 8 or more"),
     ("λ", "0", "λ: a number above 0 expected"), ("κ₀", "7", "κ₀: a number from"),
     ("Passes", "2.5", "passes: a whole number from 1 to 2000 expected, found “2.5”"),
 ])  # fmt: skip
