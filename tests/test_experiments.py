@@ -160,7 +160,7 @@ def test_the_extra_loss_is_half_the_mean_loss_of_either_part(clips):
 
 # -------------------------------------------------------------------------------- grids, readings of at least one
 THEIRS = Plan.on("authors", size="tiny", tries=40, lams=(1e-2,), kappa0=(0.0, 1e-5, 1e-3),
-                 background_weights=(1.0, 100.0), relative_tol=0.05)
+                 background_weights=(1.0, 100.0), tol=2e-3)
 
 
 def on_grid(clips, plan, method="ours", fraction=0.4):
@@ -183,7 +183,7 @@ def test_the_authors_grid_is_that_of_their_script():
         Plan.on("theirs")
 
 
-def test_every_point_of_the_authors_grid_is_solved_to_the_share_of_its_value(clips):
+def test_every_point_of_the_authors_grid_is_solved_to_a_gap_that_grows_with_the_weight(clips):
     train, known, found = on_grid(clips, THEIRS)
     own = [one for one in found if one.name == "ours"]
     assert [(one.chosen["background_weight"], one.chosen["kappa0"]) for one in own] == [
@@ -196,7 +196,7 @@ def test_every_point_of_the_authors_grid_is_solved_to_the_share_of_its_value(cli
         S = one_hot(Ordered(train, known).best(gradient), 17)
         gap = np.vdot(gradient, one.scores - S)
         assert_allclose(gap, one.chosen["gap"], rtol=1e-3, atol=1e-9)
-        assert gap <= 0.05 * abs(objective.value(one.scores)) * (1 + 1e-6) or one.chosen["passes"] == THEIRS.n_iter
+        assert gap <= 2e-3 * one.chosen["background_weight"] or one.chosen["passes"] == THEIRS.n_iter
         assert_allclose(one.chosen["k0"], one.chosen["kappa0"] * len(train.labels))
         assert_array_equal(one.scores[known >= 0].argmax(axis=1), known[known >= 0])
 
