@@ -12,7 +12,7 @@ from scipy.stats import false_discovery_control, ttest_rel
 
 from ordering import plots
 from ordering.paper.experiments import METHODS
-from ordering.paper.findings import SEMI, crossing, holm, in_words, paired, select, verdicts
+from ordering.paper.findings import SEMI, crossing, headlines, holm, in_words, paired, select, verdicts
 from ordering.paper.stored import path
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "verdicts.py"
@@ -107,6 +107,12 @@ def test_each_finding_has_its_verdict():
     assert found["ours (clamped rows) above supervised ridge"] == "yes at 2, undecided at 1, no at 2 of 5"
     found = named(make({**LEVELS, "at-least-one": 0.9}), "classification")
     assert found["at-least-one (listed) the worst: supervised ridge above it"] == "yes at 1, no at 4 of 5"
+
+
+@pytest.mark.parametrize("task", ["labelling", "classification"])
+def test_five_lines_of_verdict(task):
+    lines = [line for line in headlines(verdicts(make(LEVELS), task)).split("\n") if not line.startswith(" ")]
+    assert len(lines) == 5 and all(line.split(" ")[0].strip(":") in ("YES", "NO", "UNDECIDED") for line in lines)
 
 
 def test_an_unknown_task_is_named():

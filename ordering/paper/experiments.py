@@ -70,7 +70,8 @@ class Plan:
     k0, lams : grids of the ridge methods; kappa = k0 / N (-1, ..., -1, +1)
     kappa0 : grid of kappa0 itself, in place of k0
     background_weights : grid of the weight of background in the quadratic part
-    warm : bool, whether each solution is the start of the one at the next penalty
+    warm : bool, whether each solution is the start of the one at the next penalty, and that at the first penalty
+        also of the one at the first penalty of the next lambda or weight
     supervised_lams, biases : grids of supervised ridge
     alphas, betas : grids of normalised cuts
     tol, n_iter : stop of the solver, an absolute duality gap for a background weight of 1, or a number of passes.
@@ -332,7 +333,8 @@ def _relaxed(method, clips, known, plan):
             chosen = {"lam": lam, "k0": k0, "kappa0": kappa0, "background_weight": w, **_account(found)}
             yield Candidate(method, "Z", found.Z, chosen, W, b)
             yield Candidate(f"{method}-clf", "clf", linear_scores(clips.features, W, b), chosen, W, b)
-            Z = found.Z if plan.warm else Z
+            if plan.warm:
+                Z, Z0 = found.Z, found.Z if k0 == penalties[0][0] else Z0
 
 
 def _set(method, clips, known):

@@ -21,7 +21,7 @@ from ordering._extras import needs
 with needs("experiments", __name__):
     import pandas as pd
 
-__all__ = ["Difference", "crossing", "holm", "in_words", "paired", "per_split", "select", "verdicts"]
+__all__ = ["Difference", "crossing", "headlines", "holm", "in_words", "paired", "per_split", "select", "verdicts"]
 
 SEMI = (0.05, 0.1, 0.25, 0.5, 1.0)
 LEVEL = 0.05
@@ -148,7 +148,7 @@ def verdicts(table: pd.DataFrame, task: str = "", **scores: str) -> pd.DataFrame
     Returns
     -------
     DataFrame, one row a claim and labelled fraction
-        The claim (family, finding, first, second, score, fraction, second_fraction); effect, low, high (95 %
+        The claim (family, headline, finding, first, second, score, fraction, second_fraction); effect, low, high (95 %
         interval), wins, n, p, corrected (Holm) and verdict: "yes" or "no" where corrected is below 5 %, "undecided",
         or "not run" where the table lacks a method.
     """
@@ -186,3 +186,9 @@ def in_words(tests: pd.DataFrame) -> pd.DataFrame:
 
     return pd.DataFrame([{"family": family, "finding": finding, **one(rows)}
                          for (family, finding), rows in tests.groupby(["family", "finding"], sort=False)])
+
+
+def headlines(tests: pd.DataFrame) -> str:
+    """The main findings from what `verdicts` gives, a line each: verdict, finding and numbers."""
+    return "\n".join(f"{one.here.upper()}: {one.family}, {one.finding}" + f"\n    {one.numbers}" * bool(one.numbers)
+                     for one in in_words(tests[tests["headline"] == "yes"]).itertuples())
