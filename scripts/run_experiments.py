@@ -6,9 +6,9 @@
     python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
 The clips are synthetic, or those of the authors' data set (--mat). The first draw of the data has all splits; each
-further one has one plain split. The authors' grid is run for "ours" on the first draw. Finished settings stay in
---work (default: next to the table, OUT.parts); the same command goes on where it was, with the same code.
---collect stores the table of what is finished and runs nothing.
+further one has one plain split. The authors' grid is run for "ours" on the first draw and the first of --kinds.
+Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was, with
+the same code. --collect stores the table of what is finished and runs nothing.
 """
 
 import argparse
@@ -52,7 +52,8 @@ def parts(args):
         for grid in args.grids if first else [g for g in args.grids if g == "ours"]:
             plan = Plan.on(grid, size=args.size, draw=draw, seed=draw, val_share=0.1 if args.size == "paper" else 0.2)
             methods = args.methods if grid == "ours" else ["ours"]
-            wanted = settings(methods, range(args.splits), args.kinds, plan.fractions) if first else []
+            kinds = args.kinds if grid == "ours" else args.kinds[:1]
+            wanted = settings(methods, range(args.splits), kinds, plan.fractions) if first else []
             if grid == "ours" and args.draws > 1:  # the split by which draws are compared
                 wanted += [one for one in settings(methods, [0], ["plain"], FRACTIONS) if one not in wanted]
             yield Part(plan, wanted, args.work / f"draw-{draw}.npz", args.work / f"draw-{draw}-{grid}")

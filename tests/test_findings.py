@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
-from ordering import plots
 from ordering.paper.experiments import METHODS
 from ordering.paper.findings import SEMI, crossing, headlines, holm, in_words, paired, select, verdicts
+from ordering.paper.forest import forest
 from ordering.paper.stored import path
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "verdicts.py"
@@ -165,7 +165,7 @@ def test_the_command_prints_every_verdict():
 # -------------------------------------------------------------------------------- the figure
 def test_the_forest_shows_every_test_in_colour_shape_and_words():
     tests = verdicts(make({name: level for name, level in LEVELS.items() if name != "at-least-one-clf"}), "labelling")
-    ax = plots.forest(tests)
+    ax = forest(tests)
     drawn = {line.get_gid(): line for line in ax.lines if line.get_gid()}
     assert len(drawn) == (tests["verdict"] != "not run").sum()
     looks = {word: {(line.get_marker(), line.get_color()) for gid, line in drawn.items() if gid.startswith(word)}

@@ -75,8 +75,8 @@ class Plan:
     supervised_lams, biases : grids of supervised ridge
     alphas, betas : grids of normalised cuts
     tol, n_iter : stop of the solver, an absolute duality gap for a background weight of 1, or a number of passes.
-        5.4e-4 is the gap that the released code's 200 iterations reach at paper size; it grows with the weight
-        (`benchmarks/stops.py`).
+        5.4e-4 is the gap that the released code's 200 iterations reach at paper size; what they leave grows
+        with the weight (`benchmarks/stops.py`).
     """
 
     size: str = "book"
