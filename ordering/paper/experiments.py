@@ -422,7 +422,7 @@ def settings(methods: Iterable[str] = tuple(METHODS), splits: Iterable[int] = ra
     Examples
     --------
     >>> len(settings()), settings(["ours"], splits=[0], fractions=[0.0])
-    (125, [Setting(splits='best-of', split=0, fraction=0.0, method='ours')])
+    (155, [Setting(splits='best-of', split=0, fraction=0.0, method='ours')])
     """
     return [Setting(kind, split, fraction, method) for kind in kinds for split in splits for method in methods
             for fraction in METHODS[method] if fraction in fractions]
