@@ -1,63 +1,116 @@
 """Run the paper's experiments and store their table, with its provenance beside it.
 
-    python scripts/run_experiments.py --size paper --out results/paper.csv
-    python scripts/run_experiments.py --size book --kinds best-of plain --out results/book.csv
+    python scripts/run_experiments.py --size paper --kinds best-of plain --draws 5 --grids ours authors
+        --out results/paper.csv
+    python scripts/run_experiments.py --size book --draws 8 --out results/book.csv
     python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
-The clips are synthetic, or those of the authors' data set (--mat). Finished settings stay in --work (default: next
-to the table, OUT.parts); the same command goes on where it was.
---collect stores the table of what is finished and runs nothing.
+The clips are synthetic, or those of the authors' data set (--mat). The first draw of the data has all splits; each
+further one has one plain split. The authors' grid is run for "ours" on the first draw and the first of --kinds.
+Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was, with
+the same code. --collect stores the table of what is finished and runs nothing.
 """
 
 import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import time
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
 
 import ordering
 from ordering._files import whole_file
 from ordering.datasets import load_willow
-from ordering.paper.experiments import FRACTIONS, METHODS, Plan, settings, sweep, table
+from ordering.paper.experiments import FRACTIONS, GRIDS, KEY, METHODS, Plan, Setting, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset
 
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("ordering", "scripts", "requirements.txt", "pyproject.toml")  # what a result can depend on
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pandas")
 
 
-def commit(work):
-    """The commit of the code that started the sweep, if there is one."""
-    file = work / "commit.txt"
-    if not file.exists():
-        git = ["git", "-C", Path(__file__).parent, "rev-parse", "--short", "HEAD"]
-        found = subprocess.run(git, capture_output=True, text=True) if shutil.which("git") else None
-        file.write_text(found.stdout.strip() if found and not found.returncode else "unknown")
-    return file.read_text().strip()
+class Part(NamedTuple):
+    """Settings of one draw of the data on one grid; they share a plan, a file of clips and a folder."""
+
+    plan: Plan
+    wanted: list[Setting]
+    data: Path
+    folder: Path
 
 
-def provenance(args, plan, found, wanted):
+def parts(args):
+    """All parts of a run, the first draw first."""
+    for draw in range(args.seed, args.seed + args.draws):
+        first = draw == args.seed
+        for grid in args.grids if first else [g for g in args.grids if g == "ours"]:
+            plan = Plan.on(grid, size=args.size, draw=draw, seed=draw, val_share=0.1 if args.size == "paper" else 0.2)
+            methods = args.methods if grid == "ours" else ["ours"]
+            kinds = args.kinds if grid == "ours" else args.kinds[:1]
+            wanted = settings(methods, range(args.splits), kinds, plan.fractions) if first else []
+            if grid == "ours" and args.draws > 1:  # the split by which draws are compared
+                wanted += [one for one in settings(methods, [0], ["plain"], FRACTIONS) if one not in wanted]
+            yield Part(plan, wanted, args.work / f"draw-{draw}.npz", args.work / f"draw-{draw}-{grid}")
+
+
+def state_of(root):
+    """Commit of the code below `root`, what stands for its contents, and the files that differ from it."""
+    def git(*command):
+        return subprocess.run(["git", "-C", root, *command], capture_output=True, text=True, check=True).stdout
+
+    try:
+        return {"commit": git("rev-parse", "--short", "HEAD").strip(),
+                "contents": git("ls-tree", "HEAD", *CODE).split()[2::4],
+                "changed": [line[3:] for line in git("status", "--porcelain", "--", *CODE).splitlines()]}
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        return {"commit": "unknown", "contents": [], "changed": ["a copy without its history"]}
+
+
+def claim(work, state, allow_dirty):
+    """Note down which code works in a folder; refuse changes, and other code than that which began there."""
+    file = work / "code.json"
+    before = json.loads(file.read_text()) if file.exists() else []
+    if not allow_dirty:
+        if state["changed"]:
+            sys.exit(f"code: a commit without changes (or --allow-dirty) expected, found {', '.join(state['changed'])}")
+        if any(one["contents"] != state["contents"] or one["changed"] for one in before):
+            sys.exit(f"{work.name}: what this code began expected (or another --work, or --allow-dirty), found "
+                     f"commit {before[0]['commit']}")
+    if state not in before:
+        with whole_file(file) as out:
+            json.dump([*before, state], out)
+
+
+def provenance(args, done, found):
     """What a reader needs to repeat the run, and what it cost. No names of hosts and no paths."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    once = found.drop_duplicates(["splits", "split", "fraction", "seconds"])
+    once = found.drop_duplicates([*KEY[:-2], "fraction", "seconds"])
+    plans = {part.plan.grid: asdict(part.plan) for part in reversed(done)}
+    claims = [json.loads((part.folder / "sweep.json").read_text()) for part in done]
+    code = json.loads((args.work / "code.json").read_text())
     return {
         "command": f"python scripts/run_experiments.py --size {args.size} --seed {args.seed} "
-                   f"--splits {args.splits} --kinds {' '.join(args.kinds)} --methods {' '.join(args.methods)} "
-                   f"--n-jobs {args.n_jobs} "
+                   f"--splits {args.splits} --kinds {' '.join(args.kinds)} --draws {args.draws} "
+                   f"--grids {' '.join(args.grids)} --methods {' '.join(args.methods)} --n-jobs {args.n_jobs} "
                    + (f"--mat {args.mat.name} " if args.mat else "") + f"--out results/{args.out.name}",
-        "data": {"file": args.mat.name} if args.mat else
-                {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]},
-        "protocol": asdict(plan),
-        "settings": {"wanted": len(wanted), "finished": found.attrs["finished"]},
+        "data": ({"file": args.mat.name} if args.mat else
+                 {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]})
+                | {"sha256": {str(one["draw"]): one["sha256"] for one in claims}},
+        "protocol": plans[args.grids[0]],
+        "protocols": plans,
+        "settings": {"wanted": sum(len(part.wanted) for part in done), "finished": found.attrs["finished"]},
         "worker_hours": round(once["seconds"].sum() / 3600, 3),
         "cpu_hours": round(once["cpu_seconds"].sum() / 3600, 3),
         "largest_worker_memory_mb": round(float(found["peak_memory_mb"].max())),
         "machine": {"cores": os.cpu_count(), "memory_gb": round(memory / 2**30), "processor": platform.machine()},
-        "commit": commit(args.work),
+        "commit": code[-1]["commit"],
+        "code": [{key: one[key] for key in ("commit", "changed")} for one in code],
         "versions": {"python": platform.python_version(), "ordering": ordering.__version__,
                      **{name: version(name) for name in PACKAGES}},
         "day": time.strftime("%Y-%m-%d"),
@@ -70,30 +123,37 @@ def main():
     parser.add_argument("--mat", type=Path, help="the authors' full_dataset.mat, in place of synthetic clips")
     parser.add_argument("--out", type=Path, required=True, help="the table, .csv")
     parser.add_argument("--work", type=Path, help="where finished settings are kept")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0, help="of the first draw of the data, and of its splits")
+    parser.add_argument("--draws", type=int, default=1, help="draws of the data")
+    parser.add_argument("--splits", type=int, default=5, help="splits of the first draw")
     parser.add_argument("--kinds", nargs="+", choices=["best-of", "plain"], default=["best-of"])
+    parser.add_argument("--grids", nargs="+", choices=list(GRIDS), default=["ours"])
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--n-jobs", type=int, default=os.cpu_count())
     parser.add_argument("--collect", action="store_true")
+    parser.add_argument("--allow-dirty", action="store_true", help="run, and note down, code that is in no commit")
     args = parser.parse_args()
-    work = args.work = args.work or args.out.with_suffix(".parts")
-    work.mkdir(parents=True, exist_ok=True)
-    commit(work)
-    plan = Plan(size=args.size, seed=args.seed, val_share=0.1 if args.size == "paper" else 0.2)
-    wanted = settings(args.methods, range(args.splits), args.kinds, FRACTIONS)
-    if args.collect:
-        found = table(work, wanted)
-    else:
-        data = work / "clips.npz"
-        if not data.exists():
-            (load_willow(args.mat) if args.mat else make_preset(args.size, random_state=args.seed)).save(data)
-        found = sweep(data, wanted, plan, work, n_jobs=args.n_jobs)
-    if not len(found):
+    if args.mat and args.draws > 1:
+        parser.error(f"--draws: 1 expected with --mat, found {args.draws}")
+    args.work = args.work or args.out.with_suffix(".parts")
+    args.work.mkdir(parents=True, exist_ok=True)
+    if not args.collect:
+        claim(args.work, state_of(ROOT), args.allow_dirty)
+    todo, tables = list(parts(args)), []
+    for part in todo:
+        if not args.collect and not part.data.exists():
+            (load_willow(args.mat) if args.mat else make_preset(args.size, part.plan.draw)).save(part.data)
+        tables.append(table(part.folder, part.wanted) if args.collect else
+                      sweep(part.data, part.wanted, part.plan, part.folder, n_jobs=args.n_jobs))
+    finished = [(part, one) for part, one in zip(todo, tables, strict=True) if len(one)]
+    if not finished:
         sys.exit("nothing is finished yet")
+    found = pd.concat([one for _, one in finished], ignore_index=True)
+    found.attrs["finished"] = sum(one.attrs["finished"] for _, one in finished)
+    how = provenance(args, [part for part, _ in finished], found)
+    how["settings"]["wanted"] = sum(len(part.wanted) for part in todo)
     for file, text in [(args.out, found.to_csv(index=False, float_format="%.6g")),
-                       (args.out.with_suffix(".json"),
-                        json.dumps(provenance(args, plan, found, wanted), indent=2) + "\n")]:
+                       (args.out.with_suffix(".json"), json.dumps(how, indent=2) + "\n")]:
         with whole_file(file) as out:
             out.write(text)
 

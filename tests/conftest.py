@@ -13,7 +13,7 @@ DATA = Path(__file__).parent / "data"
 
 def reference_clips(training_clips, dtype=np.float64):
     """Clips of the reference set, read here without `ordering.datasets` so that neither tests the other."""
-    mat = loadmat(DATA / "full_dataset.mat", squeeze_me=False)
+    mat = loadmat(DATA / "sixty_clips.mat", squeeze_me=False)
     features = [mat["X"][i, 0].astype(dtype) for i in training_clips]
     labels = [mat["Y"][i, 0].argmax(axis=1) for i in training_clips]
     transcripts = [mat["hw3"][0, i]["actid"].ravel().astype(int) - 1 for i in training_clips]

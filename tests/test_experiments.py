@@ -1,10 +1,13 @@
 """Splits, choices that see no Eval or test label, and sweeps that resume and repeat."""
 
+import hashlib
 import json
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,13 +18,13 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ordering import RidgeObjective
+from ordering import Ordered, RidgeObjective, synthetic
 from ordering.baselines import uniform
 from ordering.clips import Clips
-from ordering.paper import experiments
-from ordering.paper.experiments import METHODS, Plan, Setting, choose, draw_split, visible_labels
+from ordering.paper import experiments, stored
+from ordering.paper.experiments import FRACTIONS, METHODS, Plan, Setting, choose, draw_split, visible_labels
 from ordering.solver import one_hot
-from ordering.synthetic import make_clips
+from ordering.synthetic import make_clips, make_preset
 
 PLAN = Plan(size="tiny", tries=40, k0=(0.15, 0.22), lams=(1e-3, 1e-2), supervised_lams=(1e-3, 1e-2),
             biases=(-0.2, 0.0), alphas=(0.1,), betas=(1.0, 10.0), n_iter=6)
@@ -155,15 +158,83 @@ def test_the_extra_loss_is_half_the_mean_loss_of_either_part(clips):
     assert_allclose(objective.value(Z), wanted, rtol=1e-6)
 
 
+# -------------------------------------------------------------------------------- grids, readings of at least one
+THEIRS = Plan.on("authors", size="tiny", tries=40, lams=(1e-2,), kappa0=(0.0, 1e-5, 1e-3),
+                 background_weights=(1.0, 100.0), tol=2e-3)
+
+
+def on_grid(clips, plan, method="ours", fraction=0.4):
+    """Objective of each candidate, computed here, the candidates, and what they were solved on."""
+    split = experiments._split(clips, Setting("plain", 0, fraction, method), plan)
+    train, inside = clips.subset(split.train), clips.mask(split.train)
+    known = visible_labels(clips, split, fraction)[0][inside]
+    return train, known, list(experiments.candidates(method, train, known, plan))
+
+
+def test_the_authors_grid_is_that_of_their_script():
+    plan = Plan.on("authors")
+    assert_allclose(plan.lams, [1e-6, 3.16e-4, 1e-1], rtol=1e-3)
+    assert_allclose(71_000 * np.array(plan.kappa0[:6]), [0, 0.007, 0.04, 0.22, 1.3, 7.1], rtol=0.05)
+    assert plan.kappa0[-1] == pytest.approx(0.1) and len(plan.kappa0) == 10
+    assert plan.background_weights == (1, 100, 1e4, 1e6) and plan.fractions == (0, 0.2, 0.4, 0.6, 0.8, 1)
+    wanted = experiments.settings(["ours"], range(5), fractions=plan.fractions)
+    assert len(wanted) * 4 * 3 * 10 == 3600
+    with pytest.raises(ValueError, match="grid: one of .*ours.*authors.* expected, found 'theirs'"):
+        Plan.on("theirs")
+
+
+def test_every_point_of_the_authors_grid_is_solved_to_a_gap_that_grows_with_the_weight(clips):
+    train, known, found = on_grid(clips, THEIRS)
+    own = [one for one in found if one.name == "ours"]
+    assert [(one.chosen["background_weight"], one.chosen["kappa0"]) for one in own] == [
+        (w, k) for w in THEIRS.background_weights for k in THEIRS.kappa0]
+    for one in own:
+        weight, sign = np.ones(17), -np.ones(17)
+        weight[-1], sign[-1] = one.chosen["background_weight"], 1
+        objective = RidgeObjective(train.features, 1e-2, one.chosen["kappa0"] * sign, weight)
+        gradient = objective.gradient(one.scores)
+        S = one_hot(Ordered(train, known).best(gradient), 17)
+        gap = np.vdot(gradient, one.scores - S)
+        assert_allclose(gap, one.chosen["gap"], rtol=1e-3, atol=1e-9)
+        assert gap <= 2e-3 * one.chosen["background_weight"] or one.chosen["passes"] == THEIRS.n_iter
+        assert_allclose(one.chosen["k0"], one.chosen["kappa0"] * len(train.labels))
+        assert_array_equal(one.scores[known >= 0].argmax(axis=1), known[known >= 0])
+
+
+def test_warm_starts_save_passes(clips):
+    warm, cold = (sum(one.chosen["passes"] for one in on_grid(clips, plan)[2])
+                  for plan in (THEIRS, replace(THEIRS, warm=False)))
+    assert warm < cold
+
+
+def test_a_row_of_the_authors_grid_says_what_was_chosen(clips):
+    row = experiments.run_setting(clips, Setting("best-of", 0, 0.4, "ours"), replace(THEIRS, draw=3))[0]
+    assert (row["grid"], row["draw"], row["fraction"]) == ("authors", 3, 0.4)
+    assert row["kappa0"] in THEIRS.kappa0 and row["background_weight"] in THEIRS.background_weights
+
+
+def test_both_readings_of_at_least_one(clips):
+    """Listed labels only, or, as the paper's text has it, any other label too."""
+    listed = {}
+    for method in ("at-least-one", "at-least-one-literal"):
+        train, known, found = on_grid(clips, PLAN, method, 0.5)
+        off = [~np.isin(np.arange(17), [*train.transcripts[i], 16]) for i in range(len(train))]
+        outside = np.concatenate([np.tile(one, (n, 1)) for one, n in zip(off, train.lengths, strict=True)])
+        free = outside & (known < 0)[:, None]
+        listed[method] = max(one.scores[free].max() for one in found if one.name == method)
+    assert listed["at-least-one"] == 0 and listed["at-least-one-literal"] > 0.05
+
+
 # -------------------------------------------------------------------------------- sweeps
 def test_the_table_is_tidy(uninterrupted):
-    key = ["size", "splits", "split", "method", "fraction"]
-    assert not uninterrupted.duplicated(key).any()
+    assert not uninterrupted.duplicated(experiments.KEY).any()
+    assert set(uninterrupted["grid"]) == {"ours"} and set(uninterrupted["draw"]) == {0}
     assert {"iod", "iou", "accuracy", "recall", "background_share", "floor", "map", "map_area", "lam", "k0", "gap",
             "iod_00", "iod_15", "ap_16", "seconds"} <= set(uninterrupted)
     assert set(uninterrupted["method"]) == {
         "uniform", "hard-em", "ncut", "supervised", "supervised-bias", "ours", "ours-clf", "at-least-one",
-        "at-least-one-clf", "ours-extra-loss", "ours-extra-loss-clf"}
+        "at-least-one-clf", "at-least-one-literal", "at-least-one-literal-clf", "ours-extra-loss",
+        "ours-extra-loss-clf"}
     assert uninterrupted[["iod", "iou", "accuracy", "recall"]].stack().between(0, 1).all()
     chosen = uninterrupted[uninterrupted["method"] == "ours"]
     assert chosen["k0"].isin(PLAN.k0).all() and chosen["lam"].isin(PLAN.lams).all()
@@ -267,15 +338,124 @@ def test_a_directory_keeps_to_one_data_set(clips, tmp_path, monkeypatch):
     assert len(list((tmp_path / "b").glob("*-*.json"))) == 1
 
 
-def test_the_command_stores_a_table_and_how_it_was_made(tmp_path):
-    script = Path(__file__).parents[1] / "scripts" / "run_experiments.py"
-    command = [sys.executable, script, "--size", "quick", "--splits", "1", "--methods", "uniform", "supervised",
-               "--n-jobs", "1", "--out", tmp_path / "quick.csv"]
+# -------------------------------------------------------------------------------- the command
+SCRIPT = Path(__file__).parents[1] / "scripts" / "run_experiments.py"
+
+
+def test_the_command_stores_draws_and_grids_and_how_they_were_made(tmp_path):
+    command = [sys.executable, SCRIPT, "--size", "quick", "--splits", "1", "--methods", "uniform", "supervised",
+               "--draws", "2", "--seed", "5", "--n-jobs", "1", "--allow-dirty", "--out", tmp_path / "quick.csv"]
     for extra in ([], ["--collect"]):  # the second time from what is stored
         subprocess.run([*command, *extra], check=True, capture_output=True)
         stored = pd.read_csv(tmp_path / "quick.csv")
-        assert list(stored.columns[:2]) == ["size", "method"] and len(stored) == 1 + 5 + 5
+        assert list(stored.columns[:4]) == ["size", "grid", "draw", "method"] and len(stored) == 3 * (1 + 5 + 5)
+        kinds = stored.groupby(["draw", "splits"])["split"].unique().map(list).to_dict()
+        assert kinds == {(5, "best-of"): [0], (5, "plain"): [0], (6, "plain"): [0]}
+    plain = stored[stored["splits"] == "plain"].groupby("draw")["iod"].mean()
+    assert plain[5] != plain[6]  # other data
     made = json.loads((tmp_path / "quick.json").read_text())
-    assert made["settings"] == {"wanted": 6, "finished": 6} and made["protocol"]["val_share"] == 0.2
-    assert made["data"]["random_state"] == 0 and "numpy" in made["versions"]
+    assert made["settings"] == {"wanted": 18, "finished": 18} and made["protocol"]["val_share"] == 0.2
+    assert made["data"]["random_state"] == 5 and "numpy" in made["versions"]
+    assert sorted(made["data"]["sha256"]) == ["5", "6"] and len(set(made["data"]["sha256"].values())) == 2
     assert str(tmp_path) not in json.dumps(made)
+
+
+def test_both_grids_are_parts_of_one_run(tmp_path):
+    parts = runpy.run_path(str(SCRIPT))["parts"]
+    args = SimpleNamespace(size="paper", seed=0, draws=5, splits=5, kinds=["best-of", "plain"], work=tmp_path,
+                           grids=["ours", "authors"], methods=list(METHODS))
+    found = {(part.plan.draw, part.plan.grid): part.wanted for part in parts(args)}
+    assert list(found) == [(0, "ours"), (0, "authors"), (1, "ours"), (2, "ours"), (3, "ours"), (4, "ours")]
+    assert {one.method for one in found[0, "authors"]} == {"ours"} and len(found[0, "authors"]) == 5 * 6
+    assert {(one.splits, one.split) for one in found[4, "ours"]} == {("plain", 0)}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with one committed file of code."""
+    (tmp_path / "ordering").mkdir()
+    (tmp_path / "ordering" / "solver.py").write_text("step = 1\n")
+    save(tmp_path, "first")
+    return tmp_path
+
+
+def save(root, message):
+    own = ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", message]):
+        subprocess.run([*own, *command], check=True, capture_output=True)
+
+
+def test_a_run_refuses_code_that_is_in_no_commit(repository, tmp_path_factory):
+    script, work = runpy.run_path(str(SCRIPT)), tmp_path_factory.mktemp("work")
+    state_of, claim = script["state_of"], script["claim"]
+    clean = state_of(repository)
+    claim(work, clean, False)
+    (repository / "notes.txt").write_text("no code")
+    assert state_of(repository) == clean
+    (repository / "ordering" / "solver.py").write_text("step = 2\n")
+    with pytest.raises(SystemExit, match="a commit without changes .* expected, found ordering/solver.py"):
+        claim(work, state_of(repository), False)
+    claim(work, state_of(repository), True)
+    assert [one["changed"] for one in json.loads((work / "code.json").read_text())] == [[], ["ordering/solver.py"]]
+
+
+def test_a_run_goes_on_with_the_code_that_began_it(repository, tmp_path_factory):
+    script, work = runpy.run_path(str(SCRIPT)), tmp_path_factory.mktemp("work")
+    state_of, claim = script["state_of"], script["claim"]
+    claim(work, state_of(repository), False)
+    (repository / "notes.txt").write_text("no code")
+    save(repository, "notes")
+    claim(work, state_of(repository), False)  # another commit with the same code
+    (repository / "ordering" / "solver.py").write_text("step = 2\n")
+    save(repository, "other code")
+    with pytest.raises(SystemExit, match="what this code began expected .*, found commit"):
+        claim(work, state_of(repository), False)
+
+
+def test_a_copy_without_its_history_counts_as_changed(tmp_path):
+    assert runpy.run_path(str(SCRIPT))["state_of"](tmp_path)["changed"] == ["a copy without its history"]
+
+
+# -------------------------------------------------------------------------------- what is stored
+TOLERANCE = 1e-4  # relative: six digits are stored, and of two scores all but equal either may rank first
+
+
+@pytest.mark.parametrize("method", ["uniform", "supervised"])
+def test_stored_rows_come_out_again(method, tmp_path):
+    """The two methods without a solver, on the first split of the quick table."""
+    table, run = stored.read("quick")
+    protocol = {key: tuple(value) if isinstance(value, list) else value for key, value in run["protocol"].items()}
+    make_preset("quick", run["data"]["random_state"]).save(tmp_path / "clips.npz")
+    wanted = [Setting("best-of", 0, fraction, method) for fraction in FRACTIONS if fraction in METHODS[method]]
+    again = experiments.sweep(tmp_path / "clips.npz", wanted, Plan(**protocol), tmp_path / "work", 1, progress=False)
+    key = ["method", "fraction"]
+    before = table[(table["splits"] == "best-of") & (table["split"] == 0) & table["method"].isin(again["method"])]
+    assert len(before) == len(again) == (1 if method == "uniform" else 10)
+    for score in ("iod_val", "iod", "iou", "accuracy", "recall", *(["map", "lam"] if method == "supervised" else [])):
+        one, other = (part.set_index(key)[score].sort_index() for part in (before, again))
+        assert_allclose(other, one, rtol=TOLERANCE, err_msg=score)
+    checksums = run["data"].get("sha256")
+    if checksums:  # tables made before had none
+        with open(tmp_path / "clips.npz", "rb") as file:
+            assert hashlib.file_digest(file, "sha256").hexdigest() == checksums["0"]
+
+
+def test_a_stored_row_of_the_papers_size_comes_out_again(monkeypatch):
+    """The even split reads no features, so none are drawn here: the generator draws all labels before the first."""
+    monkeypatch.setattr(synthetic.ClipModel, "draw_path", lambda model, rng, means, lengths: means[:1])
+    monkeypatch.setattr(synthetic.ClipModel, "draw_features", lambda model, rng, logits: 0)
+    table, run = stored.read("paper")
+    clips = make_preset("paper", run["data"]["random_state"])
+    clips = clips.with_features(np.zeros((len(clips.labels), 1)))
+    plan = Plan(size="paper", seed=run["protocol"]["seed"], val_share=0.1)
+    row = experiments.run_setting(clips, Setting("best-of", 0, 0.0, "uniform"), plan)[0]
+    before = table.query("method == 'uniform' and splits == 'best-of' and split == 0 and draw == 0").iloc[0]
+    for score in ("iod_val", "iod", "iou", "accuracy", "recall", "background_share", "floor"):
+        assert_allclose(row[score], before[score], rtol=TOLERANCE, err_msg=score)
+
+
+def test_stored_tables_are_found_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert set(stored.read("paper")[0]["grid"]) >= {"ours"}
+    with pytest.raises(FileNotFoundError, match="nothing.csv: a file in `results`, .* expected, found none in"):
+        stored.path("nothing.csv")

@@ -20,7 +20,7 @@ BACKGROUND = 16
 # ------------------------------------------------------------------ released code's values
 @pytest.fixture(scope="module")
 def mat():
-    return scipy.io.loadmat(DATA / "full_dataset.mat", squeeze_me=False)
+    return scipy.io.loadmat(DATA / "sixty_clips.mat", squeeze_me=False)
 
 
 @pytest.fixture(scope="module", params=["weak", "semi", "kappa"])

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from tqdm.auto import tqdm
 
 from ordering import baselines, metrics
+from ordering._check import one_of
 from ordering._extras import needs
 from ordering._files import whole_file
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
@@ -38,13 +39,21 @@ with needs("experiments", __name__):
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-__all__ = ["FRACTIONS", "METHODS", "Candidate", "Choice", "Plan", "Setting", "Split", "candidates", "choose",
+__all__ = ["FRACTIONS", "GRIDS", "METHODS", "Candidate", "Choice", "Plan", "Setting", "Split", "candidates", "choose",
            "draw_split", "extra_loss_weight", "run_setting", "settings", "sweep", "table", "visible_labels"]
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
-# Which fractions of the Sup pool a method is run at: weak only, weak and semi-supervised, labels needed.
-METHODS = {"uniform": (0.0,), "hard-em": (0.0,), "ncut": (0.0,), "supervised": FRACTIONS[1:], "ours": FRACTIONS,
-           "at-least-one": FRACTIONS, "ours-extra-loss": FRACTIONS[1:]}
+ANY = (0.0, 0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1.0)  # of this grid or the authors'
+# Which fractions of the Sup pool a method can be run at: weak only, weak and semi-supervised, labels needed.
+METHODS = {"uniform": (0.0,), "hard-em": (0.0,), "ncut": (0.0,), "supervised": ANY[1:], "ours": ANY,
+           "at-least-one": ANY, "at-least-one-literal": ANY, "ours-extra-loss": ANY[1:]}
+# What a plan on a grid has other than the defaults of `Plan`. The authors' is that of their final experiment, which
+# the public history of their repository holds.
+GRIDS: dict[str, dict[str, Any]] = {"ours": {}, "authors": {
+    "fractions": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), "lams": tuple(map(float, np.geomspace(1e-6, 1e-1, 3))),
+    "kappa0": (0.0, *map(float, np.geomspace(1e-7, 1e-1, 9))), "background_weights": (1.0, 1e2, 1e4, 1e6),
+    "warm": True}}
+KEY = ["size", "grid", "draw", "splits", "split", "method", "fraction"]  # tells the rows of a table apart
 
 
 @dataclass(frozen=True)
@@ -53,29 +62,53 @@ class Plan:
 
     Attributes
     ----------
-    size : str, copied into the table
+    size, grid, draw : copied into the table: the preset, the name of the grid, the seed of the data
     seed : int, of the splits and of every start
+    fractions : labelled fractions of the Sup pool that a split has a part for
     val_share : float, share of the clips outside test and Sup pool that become Val
     tries : int, random permutations of which a "best-of" split is the best
     k0, lams : grids of the ridge methods; kappa = k0 / N (-1, ..., -1, +1)
+    kappa0 : grid of kappa0 itself, in place of k0
+    background_weights : grid of the weight of background in the quadratic part
+    warm : bool, whether each solution is the start of the one at the next penalty, and that at the first penalty
+        also of the one at the first penalty of the next lambda or weight
     supervised_lams, biases : grids of supervised ridge
     alphas, betas : grids of normalised cuts
-    tol, n_iter : stop of the solver, an absolute duality gap or a number of passes. 5.4e-4 is the gap that the
-        released code's 200 iterations reach at paper size.
+    tol, n_iter : stop of the solver, an absolute duality gap for a background weight of 1, or a number of passes.
+        5.4e-4 is the gap that the released code's 200 iterations reach at paper size; what they leave grows
+        with the weight (`benchmarks/stops.py`).
     """
 
     size: str = "book"
+    grid: str = "ours"
+    draw: int = 0
     seed: int = 0
+    fractions: tuple[float, ...] = FRACTIONS
     val_share: float = 0.2
     tries: int = 10_000
     k0: tuple[float, ...] = (0.007, 0.15, 0.18, 0.2, 0.22, 0.25)
     lams: tuple[float, ...] = (3.16e-4, 1e-3, 3.16e-3)
+    kappa0: tuple[float, ...] = ()
+    background_weights: tuple[float, ...] = (1.0,)
+    warm: bool = False
     supervised_lams: tuple[float, ...] = (1e-5, 1e-4, 1e-3, 1e-2)
     biases: tuple[float, ...] = (-0.5, -0.4, -0.3, -0.2, -0.1, 0.0, 0.1, 0.2)
     alphas: tuple[float, ...] = (0.01, 0.1, 1.0)
     betas: tuple[float, ...] = (1.0, 10.0, 100.0)
     tol: float = 5.4e-4
     n_iter: int = 50
+
+    @classmethod
+    def on(cls, grid: str, **changes: Any) -> Plan:
+        """The plan on one of the `GRIDS`, with changes.
+
+        Examples
+        --------
+        >>> plan = Plan.on("authors", size="paper")
+        >>> len(plan.background_weights) * len(plan.lams) * len(plan.kappa0) * len(plan.fractions)
+        720
+        """
+        return cls(grid=grid, **{**GRIDS[one_of("grid", grid, GRIDS)], **changes})
 
 
 @dataclass(frozen=True)
@@ -241,7 +274,7 @@ def candidates(method: str, clips: Clips, known: np.ndarray, plan: Plan) -> Iter
             yield from _normalised_cuts(clips, plan)
         case "supervised":
             yield from _supervised(clips, known, plan)
-        case "ours" | "ours-extra-loss" | "at-least-one":
+        case "ours" | "ours-extra-loss" | "at-least-one" | "at-least-one-literal":
             yield from _relaxed(method, clips, known, plan)
         case _:
             raise ValueError(f"method: one of {', '.join(METHODS)} expected, found {method!r}")
@@ -282,24 +315,32 @@ def extra_loss_weight(known: ArrayLike) -> np.ndarray:
 
 
 def _relaxed(method, clips, known, plan):
-    """Ours, by clamped rows or by the extra loss, and at least one: the whole grid of lambda and k0."""
+    """Ours, by clamped rows or by the extra loss, and at least one: the whole grid of lambda, weight and penalty."""
     weight, scale = None, 1.0 / len(known)
     if method == "ours-extra-loss":  # two losses, each of weight 1/2; kappa belongs to the one without labels
         weight = extra_loss_weight(known)
         scale = weight[known < 0].max() / len(known)
-    admissible = (AtLeastOne if method == "at-least-one" else Ordered)(clips, known)
     base = RidgeObjective(clips.features, plan.lams[0], row_weight=weight)
-    Z0 = random_vertices(clips, random_state=plan.seed)
-    sign = np.where(np.arange(clips.n_classes) == clips.background_class, 1.0, -1.0)
-    for lam in plan.lams:
-        at_lam = base.with_settings(lam=lam)
-        for k0 in plan.k0:
-            objective = at_lam.with_settings(kappa=k0 * scale * sign)
-            found = block_frank_wolfe(objective, admissible, Z0, n_iter=plan.n_iter, tol=plan.tol)
+    admissible, Z0 = _set(method, clips, known), random_vertices(clips, random_state=plan.seed)
+    background = np.arange(clips.n_classes) == clips.background_class
+    penalties = [(k / scale, k) for k in plan.kappa0] or [(k0, k0 * scale) for k0 in plan.k0]
+    for lam, w in itertools.product(plan.lams, plan.background_weights):
+        base, Z = base.with_settings(lam, class_weight=np.where(background, w, 1.0)), Z0
+        for k0, kappa0 in penalties:
+            objective = base.with_settings(kappa=kappa0 * np.where(background, 1.0, -1.0))
+            found = block_frank_wolfe(objective, admissible, Z, plan.n_iter, plan.tol * w)
             W, b = objective.classifier(found.Z)
-            chosen = {"lam": lam, "k0": k0, **_account(found)}
+            chosen = {"lam": lam, "k0": k0, "kappa0": kappa0, "background_weight": w, **_account(found)}
             yield Candidate(method, "Z", found.Z, chosen, W, b)
             yield Candidate(f"{method}-clf", "clf", linear_scores(clips.features, W, b), chosen, W, b)
+            if plan.warm:
+                Z, Z0 = found.Z, found.Z if k0 == penalties[0][0] else Z0
+
+
+def _set(method, clips, known):
+    if method.startswith("at-least-one"):
+        return AtLeastOne(clips, known, others=method == "at-least-one-literal")
+    return Ordered(clips, known)
 
 
 def _account(solution):
@@ -308,7 +349,7 @@ def _account(solution):
 
 # ------------------------------------------------------------------------------------------------ one setting
 def run_setting(clips: Clips, setting: Setting, plan: Plan) -> list[dict[str, Any]]:
-    """Rows of one setting: dicts of size, method, split, fraction, chosen parameters and scores.
+    """Rows of one setting: dicts of size, grid, draw, method, split, fraction, chosen parameters and scores.
 
     Scores are of the Eval clips (`metrics.summary`; `iod_00`... per class; `*_free` without the order at rounding)
     and of the classifier on the test clips: `map` is the released code's 11-point mean over all classes, `map_area`
@@ -327,8 +368,8 @@ def run_setting(clips: Clips, setting: Setting, plan: Plan) -> list[dict[str, An
     known, val_labels = visible_labels(clips, split, setting.fraction)
     train = clips.mask(split.train)
     found = choose(setting.method, clips.subset(split.train), known[train], val_labels[train], plan)
-    rows = [{"size": plan.size, "method": name, "rounding": one.rounding, "splits": setting.splits,
-             "split": setting.split, "fraction": setting.fraction,
+    rows = [{"size": plan.size, "grid": plan.grid, "draw": plan.draw, "method": name, "rounding": one.rounding,
+             "splits": setting.splits, "split": setting.split, "fraction": setting.fraction,
              "n_labelled": len(split.picked[setting.fraction]), **one.chosen, "iod_val": one.iod_val,
              **_scores(clips, split, one)} for name, one in found.items()]
     spent = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu,
@@ -347,7 +388,8 @@ def _peak_memory():
 
 def _split(clips, setting, plan):
     tries = {"best-of": plan.tries, "plain": 1}[setting.splits]
-    return draw_split(clips.transcripts, clips.n_actions, (plan.seed, setting.split), plan.val_share, tries)
+    return draw_split(clips.transcripts, clips.n_actions, (plan.seed, setting.split), plan.val_share, tries,
+                      plan.fractions)
 
 
 def _scores(clips, split, found):
@@ -380,7 +422,7 @@ def settings(methods: Iterable[str] = tuple(METHODS), splits: Iterable[int] = ra
     Examples
     --------
     >>> len(settings()), settings(["ours"], splits=[0], fractions=[0.0])
-    (125, [Setting(splits='best-of', split=0, fraction=0.0, method='ours')])
+    (155, [Setting(splits='best-of', split=0, fraction=0.0, method='ours')])
     """
     return [Setting(kind, split, fraction, method) for kind in kinds for split in splits for method in methods
             for fraction in METHODS[method] if fraction in fractions]
@@ -420,7 +462,8 @@ def sweep(data: str | os.PathLike[str], wanted: Sequence[Setting], plan: Plan, d
     missing = [setting for setting in wanted if not _file(directory, setting).exists()]
     runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_store)(data, setting, plan, directory) for setting in missing)
-    for _ in tqdm(runs, "settings", len(wanted), initial=len(wanted) - len(missing), disable=not progress):
+    for _ in tqdm(runs, f"{plan.grid} grid, draw {plan.draw}", len(wanted), initial=len(wanted) - len(missing),
+                  disable=not progress):
         pass
     return table(directory, wanted)
 
@@ -431,12 +474,13 @@ def table(directory: str | os.PathLike[str], wanted: Sequence[Setting]) -> pd.Da
     found = pd.DataFrame([row for file in files for row in json.loads(file.read_text())])
     if not len(found):
         return found
-    chosen = [c for c in ("lam", "k0", "bias", "alpha", "beta", "passes", "gap") if c in found]
+    chosen = [c for c in ("lam", "k0", "kappa0", "background_weight", "bias", "alpha", "beta", "passes", "gap")
+              if c in found]
     costs = ["seconds", "cpu_seconds", "peak_memory_mb"]
     per_class = sorted(c for c in found if c[-2:].isdigit())
     key = [c for c in found if c not in chosen + costs + per_class]
     found = found[key + per_class + chosen + costs]
-    found = found.sort_values(["size", "splits", "split", "method", "fraction"], ignore_index=True)
+    found = found.sort_values(KEY, ignore_index=True)
     found.attrs["finished"] = len(files)
     return found
 

@@ -1,32 +1,38 @@
 """The paper's findings, one by one, against a stored table of experiments.
 
-Explained in ``book/13-action-labelling.ipynb`` and ``book/14-classification.ipynb``.
+A *claim* says that one method is above another (`ordering/data/claims.csv`); at each labelled fraction that it names
+it is one paired test. Explained in ``book/13-action-labelling.ipynb`` and ``book/14-classification.ipynb``;
+``scripts/verdicts.py`` computes the same without this package.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
 
+from ordering._check import one_of
 from ordering._extras import needs
 
 with needs("experiments", __name__):
     import pandas as pd
 
-__all__ = ["Difference", "crossing", "findings", "paired", "per_split"]
+__all__ = ["Difference", "crossing", "headlines", "holm", "in_words", "paired", "per_split", "select", "verdicts"]
 
 SEMI = (0.05, 0.1, 0.25, 0.5, 1.0)
-NAMES = {"ours": "ours (clamped rows)", "ours-extra-loss": "ours (extra loss)", "at-least-one": "at-least-one",
-         "ncut": "NCUT", "supervised": "supervised ridge", "supervised-bias": "supervised ridge with a bias"}
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Difference:
-    """First minus second method over the splits: `mean`, standard `error`, `wins` of the first, `n` splits.
+    """First minus second method: `mean`, standard `error`, `wins` of the first and `n`, the number of pairs.
 
-    `p` is the p value of the two-sided paired t test, NaN where there is none.
+    `p` is the p value of the two-sided paired t test, `low` and `high` the ends of the 95 % interval that belongs to
+    it; NaN where there is none.
     """
 
     mean: float
@@ -34,33 +40,45 @@ class Difference:
     wins: int
     n: int
     p: float
+    low: float
+    high: float
 
     def __str__(self) -> str:
         return f"{self.mean:+.3f} ± {self.error:.3f} ({self.wins}/{self.n})"
 
-    @property
-    def verdict(self) -> str:
-        """Is the first better? "yes" or "no" by the t test at 5 %, else "undecided"."""
-        if not self.p < 0.05:
-            return "undecided"
-        return "yes" if self.mean > 0 else "no"
+
+def select(table: pd.DataFrame, over: str = "draws") -> pd.DataFrame:
+    """The rows by which methods are compared, all on our grid.
+
+    Parameters
+    ----------
+    table : DataFrame of `scripts/run_experiments.py`, of one size
+    over : {"draws", "best-of", "plain"}
+        One plain split of each draw of the data, or the splits of that kind of the first draw. Splits of one draw
+        share clips, draws share nothing.
+    """
+    ours = table[table["grid"] == "ours"]
+    if one_of("over", over, ["draws", "best-of", "plain"]) == "draws":
+        return ours[(ours["splits"] == "plain") & (ours["split"] == 0)]
+    return ours[(ours["splits"] == over) & (ours["draw"] == ours["draw"].min())]
 
 
 def per_split(table: pd.DataFrame, method: str, score: str = "iod", fraction: float = 0.0) -> pd.Series:
-    """Scores of a method at a labelled fraction, as a pandas Series with one entry a split."""
+    """Scores of a method at a labelled fraction, with one entry a draw and split; "a+b" is the mean of two columns."""
     rows = table[(table["method"] == method) & np.isclose(table["fraction"], fraction)]
-    return rows.set_index("split")[score].sort_index()
+    rows = rows.set_index([name for name in ("draw", "split") if name in rows])
+    return rows[score.split("+")].mean(axis=1, skipna=False).sort_index()
 
 
 def paired(table: pd.DataFrame, first: str, second: str, score: str = "iod", fraction: float = 0.0,
            second_fraction: float | None = None) -> Difference:
-    """Difference of two methods on the splits that both have; their common ups and downs cancel.
+    """Difference of two methods on the draws and splits that both have; their common ups and downs cancel.
 
     Parameters
     ----------
-    table : DataFrame of `ordering.paper.experiments.sweep`, of one size and one kind of splits
+    table : DataFrame, what `select` gives
     first, second : str, methods
-    score : str, a column
+    score : str, a column, or several joined by "+", whose mean it is
     fraction, second_fraction : float
         Labelled fraction of the first method, and of the second if it differs.
 
@@ -79,10 +97,12 @@ def paired(table: pd.DataFrame, first: str, second: str, score: str = "iod", fra
     one = per_split(table, first, score, fraction)
     other = per_split(table, second, score, fraction if second_fraction is None else second_fraction)
     difference = (one - other).dropna()
-    splits = difference.index
-    p = ttest_rel(one[splits], other[splits]).pvalue if len(splits) > 1 else np.nan
-    return Difference(float(difference.mean()), float(difference.sem()), int((difference > 0).sum()), len(splits),
-                      float(p))
+    p = low = high = np.nan
+    if len(difference) > 1 and difference.std() > 0:
+        test = ttest_rel(one[difference.index], other[difference.index])
+        p, (low, high) = test.pvalue, test.confidence_interval(1 - LEVEL)
+    return Difference(float(difference.mean()), float(difference.sem()), int((difference > 0).sum()), len(difference),
+                      float(p), float(low), float(high))
 
 
 def crossing(table: pd.DataFrame, supervised: str = "supervised", ours: str = "ours", score: str = "iod") -> float:
@@ -99,82 +119,76 @@ def crossing(table: pd.DataFrame, supervised: str = "supervised", ours: str = "o
     return float(np.interp(level, heights[i - 1:i + 1], SEMI[i - 1:i + 1]))
 
 
-def findings(table: pd.DataFrame, task: str) -> pd.DataFrame:
-    """Each finding of the paper's section 6 ("labelling") or 7 ("classification"), and what the table says.
+def holm(p: ArrayLike) -> np.ndarray:
+    """Holm's corrected p values: below a level with at most that chance of a single wrong one among all. NaN stays.
 
-    A comparison holds, or fails, where a two-sided paired t test over the splits says so at 5 %, and is undecided
-    elsewhere. Splits share clips, so even that is generous. A claim about all fractions holds if it does at each
-    of them. One about a method that the table does not hold is "not run".
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.array(p, dtype=float)
+    order = np.argsort(p)[:np.isfinite(p).sum()]
+    p[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return p
+
+
+def verdicts(table: pd.DataFrame, task: str = "", **scores: str) -> pd.DataFrame:
+    """Every paired test of the paper's claims, corrected within its family.
 
     Parameters
     ----------
-    table : DataFrame of one size and one kind of splits
-    task : {"labelling", "classification"}
+    table : DataFrame, what `select` gives
+    task : str
+        Only families that begin so: "labelling" (the paper's section 6), "classification" (section 7), or one of
+        them "without labels" or "with labels".
+    **scores : str
+        Columns to read in place of "iod" or "map"; claims on other columns are then left out.
 
     Returns
     -------
-    DataFrame with columns "finding", "here" and "numbers"
+    DataFrame, one row a claim and labelled fraction
+        The claim (family, headline, finding, first, second, score, fraction, second_fraction); effect, low, high (95 %
+        interval), wins, n, p, corrected (Holm) and verdict: "yes" or "no" where corrected is below 5 %, "undecided",
+        or "not run" where the table lacks a method.
     """
-    if task not in ("labelling", "classification"):
-        raise ValueError(f'task: "labelling" or "classification" expected, found {task!r}')
-    rows = _labelling(table) if task == "labelling" else _classification(table)
-    return pd.DataFrame(rows, columns=["finding", "here", "numbers"])
+    claims = pd.read_csv(cast("str", files("ordering") / "data" / "claims.csv"))
+    claims = claims[claims["family"].str.startswith(task)]
+    if not len(claims):
+        raise ValueError(f'task: the beginning of a family, such as "labelling", expected, found {task!r}')
+    if scores:
+        claims = claims[claims["score"].isin(list(scores))].replace({"score": scores})
+    claims = claims.rename(columns={"fractions": "fraction", "second_fractions": "second_fraction"})
+    both = ["fraction", "second_fraction"]
+    claims[both] = claims[both].apply(lambda column: column.astype(str).str.split())
+    claims = claims.explode(both, ignore_index=True).astype(dict.fromkeys(both, float))
+    found = [paired(table, *one) for one in claims[["first", "second", "score", *both]].itertuples(index=False)]
+    claims["effect"] = [one.mean for one in found]
+    for name in ("low", "high", "wins", "n", "p"):
+        claims[name] = [getattr(one, name) for one in found]
+    claims["corrected"] = claims.groupby("family")["p"].transform(holm)
+    sure = claims["corrected"] < LEVEL
+    claims["verdict"] = np.select([claims["n"] == 0, sure & (claims["effect"] > 0), sure], ["not run", "yes", "no"],
+                                  "undecided")
+    return claims
 
 
-def _labelling(table):
-    def level(method, fraction=0.0):
-        scores = per_split(table, method, "iod", fraction)
-        return f"{scores.mean():.3f} ± {scores.std():.3f}"
+def in_words(tests: pd.DataFrame) -> pd.DataFrame:
+    """One row a finding from what `verdicts` gives: family, finding, the verdict over its fractions, and numbers."""
+    def one(rows):
+        counts = rows["verdict"].value_counts()
+        words = [f"{word} at {counts[word]}" for word in ("yes", "undecided", "no", "not run") if word in counts]
+        here = counts.index[0] if len(counts) == 1 else f"{', '.join(words)} of {len(rows)}"
+        shown = rows["fraction"].where(rows["fraction"] > 0, rows["second_fraction"])
+        numbers = [(f"{f:.0%}: " if len(rows) > 1 else "") + f"{r.effect:+.3f} ({r.wins}/{r.n}, p {r.corrected:.2g})"
+                   for f, r in zip(shown, rows.itertuples(), strict=True) if r.n]
+        return pd.Series({"here": here, "numbers": "; ".join(numbers)})
 
-    frequent = table.assign(frequent=table[["iod_00", "iod_01", "iod_02"]].mean(axis=1))
-    for other in ("ncut", "at-least-one"):
-        note = f"{level('ours')} against {level(other)}"
-        yield _compare(table, f"without labels, ours above {NAMES[other]}", "ours", other, note=note)
-    for other in ("ncut", "at-least-one"):
-        claim = f"without labels, ours above {NAMES[other]} on the three most frequent actions"
-        yield _compare(frequent, claim, "ours", other, "frequent")
-    yield _compare(table, "without labels, ours above at-least-one, both rounded by classifier", "ours-clf",
-                   "at-least-one-clf", note=f"{level('ours-clf')} against {level('at-least-one-clf')}")
-    for method in ("supervised", "supervised-bias"):
-        at = crossing(table, method)
-        near = "yes" if 0.15 <= at <= 0.4 else "no"
-        where = f"at or below {at:.0%}" if at == SEMI[0] else f"at {at:.0%}" if at == at else "never"
-        yield f"{NAMES[method]} overtakes ours without labels at about 25 %", near, where
-    yield _compare(table, "supervised ridge with the whole pool is above ours without labels", "supervised",
-                   "ours", fractions=[1.0], second_fraction=0.0)
-    for method in ("ours", "ours-extra-loss"):
-        for other in ("supervised", "supervised-bias"):
-            claim = f"with labels, {NAMES[method]} always above {NAMES[other]}"
-            yield _compare(table, claim, method, other, fractions=SEMI)
-    yield _compare(table, "at-least-one improves with labels", *2 * ("at-least-one",), fractions=[1.0],
-                   second_fraction=0.0)
-    for method in ("ours", "ours-extra-loss"):
-        yield _compare(table, f"with labels, {NAMES[method]} above at-least-one", method, "at-least-one",
-                       fractions=SEMI)
+    return pd.DataFrame([{"family": family, "finding": finding, **one(rows)}
+                         for (family, finding), rows in tests.groupby(["family", "finding"], sort=False)])
 
 
-def _classification(table):
-    yield _compare(table, "without labels, ours above at-least-one", "ours", "at-least-one", "map")
-    yield _compare(table, "ours without labels above supervised ridge with any share of them", "ours", "supervised",
-                   "map", [0.0] * len(SEMI), SEMI)
-    for other in ("supervised", "at-least-one"):
-        for method in ("ours", "ours-extra-loss"):
-            claim = f"with labels, {NAMES[method]} above {NAMES[other]}"
-            yield _compare(table, claim, method, other, "map", SEMI)
-    yield _compare(table, "at-least-one improves with labels", *2 * ("at-least-one",), "map", [1.0], 0.0)
-
-
-def _compare(table, finding, first, second, score="iod", fractions=(0.0,), second_fraction=None, note=None):
-    """One row: the paired difference at each fraction, and the verdict over all of them."""
-    if not {first, second} <= set(table["method"]):
-        return finding, "not run", ""
-    others = np.broadcast_to(np.nan if second_fraction is None else second_fraction, len(fractions))
-    found = [paired(table, first, second, score, f, None if np.isnan(g) else g)
-             for f, g in zip(fractions, others, strict=True)]
-    verdicts = [one.verdict for one in found]
-    here = verdicts[0] if len(set(verdicts)) == 1 else ", ".join(
-        f"{v} at {verdicts.count(v)}" for v in ("yes", "undecided", "no") if v in verdicts) + f" of {len(verdicts)}"
-    if len(found) == 1:
-        return finding, here, (f"{note}: " if note else "") + str(found[0])
-    shown = np.where(np.isnan(others), fractions, others)
-    return finding, here, "; ".join(f"{f:.0%}: {one}" for f, one in zip(shown, found, strict=True))
+def headlines(tests: pd.DataFrame) -> str:
+    """The main findings from what `verdicts` gives, a line each: verdict, finding and numbers."""
+    return "\n".join(f"{one.here.upper()}: {one.family}, {one.finding}" + f"\n    {one.numbers}" * bool(one.numbers)
+                     for one in in_words(tests[tests["headline"] == "yes"]).itertuples())

@@ -14,7 +14,7 @@ from ordering import datasets
 from ordering.datasets import _matlab
 from tests.conftest import DATA, reference_clips
 
-FULL = DATA / "full_dataset.mat"
+FULL = DATA / "sixty_clips.mat"
 
 
 def cell(entries, shape=None):
