@@ -15,18 +15,15 @@ from contextlib import contextmanager
 import common
 import numpy as np
 
-from ordering import Clips, OrderedActionLabeling, baselines, datasets
-from ordering.clips import label_runs
+from ordering import Clips, OrderedActionLabeling
 from ordering.metrics import interval_scores, summary
+from ordering.paper import real
 from ordering.recommended import Recommended, estimator, rounds
-from ordering.recommended.features import whiten
 from ordering.synthetic import make_preset
 
 TEMPERS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25)
-CURVES = ("gestures", "mocap", "birdsong", "chords", "few60", "touching", "book")
-REAL = {"mocap": lambda: datasets.load_mocap6(10.0), "wholes": lambda: datasets.load_mocap6(None),
-        "chords": datasets.load_chords, "gestures": datasets.load_gestures, "birdsong": datasets.load_birdsong}
+CURVES = ("gestures", "motion capture, pieces", "birdsong", "chords", "few60", "touching", "book")
 
 
 def touching(seed):
@@ -85,52 +82,16 @@ SYNTHETIC = {
 
 def with_lists(clips, mode):
     """The same clips with lists of actions only, background optional, or with every run in the list."""
-    if mode == "actions" or clips.background_class is None:
-        kind = None if clips.background_class is None else "optional"
-        lists = [[c for c in label_runs(clips.labels[clips.rows(i)]) if c != clips.background_class]
-                 for i in range(len(clips))]
-        return Clips(clips.features, clips.lengths, lists, clips.n_actions, kind, clips.labels)
-    lists = [label_runs(clips.labels[clips.rows(i)]) for i in range(len(clips))]
-    return Clips(clips.features, clips.lengths, lists, clips.n_classes, None, clips.labels)
-
-
-def segment_f1(true, found, lengths, background, overlap=0.5):
-    """F1 of segments: a found one is right if it overlaps one of its class, not yet taken, by IoU >= overlap."""
-    def segments(labels, a, b):
-        cut = np.flatnonzero(np.diff(labels[a:b])) + 1
-        return [(labels[a + s], s, e) for s, e in zip(np.r_[0, cut], np.r_[cut, b - a], strict=True)
-                if labels[a + s] != background]
-
-    right = total = 0
-    for b, length in zip(np.cumsum(lengths), lengths, strict=True):
-        left, mine = segments(true, b - length, b), segments(found, b - length, b)
-        total += len(left) + len(mine)
-        for c, s, e in mine:
-            each = [(min(e, y) - max(s, x)) / (max(e, y) - min(s, x)) if k == c else 0 for k, x, y in left]
-            if each and max(each) >= overlap:
-                del left[int(np.argmax(each))]
-                right += 1
-    return 2 * right / max(total, 1)
-
-
-def lda(clips, known):
-    """Gaussian classes of one covariance on known rows alone; background as often as there; under the lists."""
-    rows, seen = whiten(clips.features, clips.lengths, 1.0)(clips.features, clips.lengths), known >= 0
-    P = np.eye(clips.n_classes)[known[seen]]
-    scores = rounds.WEIGHT * rounds.gaussian_scores(rows, *rounds.classifier(rows[seen], P, shrink=1.0))
-    scores[:, P.sum(axis=0) == 0] = -15
-    lists = rounds.Lists(clips, 2)
-    if clips.background == "optional":
-        fixed = rounds.known_weights(known, scores.shape)
-        told = np.repeat(np.logical_and.reduceat(seen, clips.offsets[:-1]), np.diff(lists._chains.borders))
-        visits = lists.with_presence(np.array([0.5, 0.5])).sum_paths(fixed)[2]
-        masks = [mask & lists._chains.head & told for mask in (lists._inside, lists._ends)]
-        lists = lists.with_presence(np.array([(visits[m].sum() + 1) / (m.sum() + 2) for m in masks]))
-    return rounds.Lists(clips, 1).most_likely(lists.sum_paths(scores)[0])
+    if mode == "runs":
+        return real.pauses_listed(clips)
+    if clips.background != "around":
+        return clips
+    return Clips(clips.features, clips.lengths, clips.transcripts, clips.n_actions, "optional", clips.labels)
 
 
 def chosen_2014(clips, seed=0):
     """The 2014 setting with lambda and kappa that are best on the labels of one clip in five."""
+    clips = real.standardised(clips)
     val = np.random.default_rng(seed).permutation(len(clips))[:max(1, len(clips) // 5)]
     rows, best = clips.mask(val), (-1.0, None)
     for lam in (1e-4, 1e-3, 1e-2):
@@ -159,13 +120,11 @@ def without(module, name, value):
 
 
 CHEAP = {
-    "even split": baselines.uniform, "recommended": None,
-    "LDA all labels": lambda clips: lda(clips, clips.labels),
-    "ridge all labels": lambda clips: baselines.supervised(clips, clips.labels),
+    "even split": real.METHODS["uniform"], "recommended": None, "LDA all labels": real.METHODS["lda-all"],
+    "ridge all labels": real.METHODS["ridge-all"],
 }
 DEAR = {
-    "hard EM": baselines.hard_em,
-    "2014 released": lambda clips: OrderedActionLabeling().fit(clips).labels_,
+    "hard EM": real.METHODS["hard-em"], "2014 released": real.METHODS["2014"],
     "no annealing": without(rounds, "FIRST_WEIGHT", rounds.WEIGHT),
     "no segments": lambda clips: Recommended(segments=False).fit(clips).labels_,
     "no finish": without(estimator, "FINISH", 0.0),
@@ -202,8 +161,8 @@ class Tables:
         seconds = time.perf_counter() - start
         row = summary(clips.labels, found, clips.lengths, background)
         row.pop("floor")
-        f1 = segment_f1(clips.labels, found, clips.lengths, background)
-        self.main.append({"set": name, "real": name in REAL, "lists": mode, "seed": seed, "method": method,
+        f1 = real.segment_f1(clips.labels, found, clips.lengths, background)
+        self.main.append({"set": name, "real": name in real.SETS, "lists": mode, "seed": seed, "method": method,
                           **{k: round(float(v), 4) for k, v in row.items()}, "f1": round(f1, 4),
                           "seconds": round(seconds, 2)})
         if method == "recommended":
@@ -245,8 +204,9 @@ class Tables:
                 if way == "suggest":
                     self._point(name, seed, share, "none on the same", first.labels_, clips, at, own)
                 else:
-                    self._point(name, seed, share, "LDA same clips", lda(clips, known), clips, at, own)
-        self._point(name, seed, 1.0, "LDA all labels", lda(clips, clips.labels), clips, rest, np.arange(n))
+                    found = real.lda(clips, known, solver="lsqr", shrinkage="auto")
+                    self._point(name, seed, share, "LDA same clips", found, clips, at, own)
+        self._point(name, seed, 1.0, "LDA all labels", real.METHODS["lda-all"](clips), clips, rest, np.arange(n))
 
     def _point(self, name, seed, share, method, found, clips, rest, labelled):
         rows = clips.mask(rest)
@@ -267,7 +227,7 @@ def calibration_error(P, true, bins=15):
 
 def cases(seeds):
     """Name, lists, seed and clips, without those whose lists have no background to leave out."""
-    made = [(name, 0, make()) for name, make in REAL.items()]
+    made = [(name, 0, make()) for name, make in real.SETS.items()]
     made += [(name, s, make(s)) for s in seeds for name, make in SYNTHETIC.items()]
     for name, seed, whole in made:
         for mode in ("runs", "actions") if whole.background_class is not None else ("runs",):
@@ -300,7 +260,7 @@ def main():
                 tables.run(*case, method, function)
     for seed in range(1, options.seeds):
         for case in cases([seed]):
-            for method, function in CHEAP.items() if case[0] not in REAL else ():
+            for method, function in CHEAP.items() if case[0] not in real.SETS else ():
                 tables.run(*case, method, function)
 
 

@@ -312,12 +312,11 @@ def _known(clips):
 
 
 def _fit(model, clips, known=None):
-    """Fit with progress by passes, where the model tells of them."""
+    """Fit with a bar of progress."""
     with tqdm(desc="labelling", unit=" passes", disable=None, leave=False) as bar:
         def tell(_):
             bar.update()
-        told = {"callback": tell} if "callback" in inspect.signature(model.fit).parameters else {}
-        model.fit(clips, known, **told)
+        model.fit(clips, known, callback=tell)
 
 
 def _result(model, clips, n_frames, frames, fps, name):

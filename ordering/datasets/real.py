@@ -143,15 +143,13 @@ def load_gestures(return_groups: bool = False) -> Any:
     Parameters
     ----------
     return_groups : bool
-        Also return the number (n,) of each clip's recording; a split should not cut a group.
+        As in `load_chords`; a group is a recording.
 
     Returns
     -------
     clips : Clips
         282 float64 features (positions, velocities, accelerations), labels, ``background="optional"``: rest, 28 %
         of the intervals. Lists name the phases only.
-    groups : (n,) ints
-        With ``return_groups=True``.
 
     Notes
     -----
@@ -172,15 +170,13 @@ def load_birdsong(return_groups: bool = False) -> Any:
     Parameters
     ----------
     return_groups : bool
-        Also return the number (n,) of each clip's song; a split should not cut a group.
+        As in `load_chords`; a group is a song.
 
     Returns
     -------
     clips : Clips
         32 float64 features (log power bands), labels, ``background="optional"``: gaps, 45 % of the intervals.
         Lists name the syllables only.
-    groups : (n,) ints
-        With ``return_groups=True``.
 
     Notes
     -----

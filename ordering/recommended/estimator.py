@@ -20,6 +20,10 @@ from ordering.recommended.segments import segment_rounds
 SHARES = (1.0, 0.8, 0.5, 0.0)  # of each clip's mean that may be taken away
 TEMPER = 0.7  # the joined posterior is too sure of itself
 FINISH = 0.3  # weight of a logistic regression beside chains and segments
+# Ways to take optional background: presence to begin with, inside lists and at their ends, and whether it is learnt.
+THERE, LEARNT, ABSENT = (rounds.ALWAYS, False), (rounds.ALWAYS, True), (rounds.NEVER, False)
+INSIDE = (rounds.ENDS, False)
+CLEAR = 0.2  # share of what evidence lacks that INSIDE must make up for
 TRIED_ROWS = 10_000  # intervals on which ways of fitting are compared
 TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of fitting
 
@@ -80,23 +84,29 @@ class Recommended(OrderedActionLabeling):
         clips : Clips
         supervised : (N,) ints, optional
             Known classes, -1 = unknown. They are kept in `labels_`, and teach the classifier.
-        callback : ignored
+        callback : callable, optional
+            ``callback(model)`` after each way that is tried and each part of the fit, for a bar of progress.
         """
+        def tell(part):
+            if callback:
+                callback(self)
+            return part
+
         known_classes = check_supervised(supervised, clips)
         known = rounds.known_weights(known_classes, (clips.n_intervals, clips.n_classes))
         size = 1 if known_classes is not None else _block_size(clips)
         self.size_, self.background_, self.n_classes_ = size, clips.background, clips.n_classes
-        whitening, copies, start, learn = self._choose(clips, known, size)
+        whitening, copies, start, learn = self._choose(clips, known, size, tell)
         rows = whitening(clips.features, clips.lengths)
         small, T = pooled(rows, clips.lengths, size)
         blocks = Clips(small, T, clips.transcripts, clips.n_actions, clips.background)
         held = known if size == 1 else np.zeros((len(small), clips.n_classes))
         weight = _label_weights(clips, known_classes)
-        found = [fit_rounds(small, Lists(blocks, L), held, learn, start, weight=weight) for L in copies]
+        found = [tell(fit_rounds(small, Lists(blocks, L), held, learn, start, weight=weight)) for L in copies]
         posterior = np.mean([P for _, P in found], axis=0)
         self.presence_ = np.mean([model.presence for model, _ in found], axis=0)
         if self.segments:
-            other = segment_rounds(small, Lists(blocks, 1), posterior, self.presence_, held, learn, weight)
+            other = tell(segment_rounds(small, Lists(blocks, 1), posterior, self.presence_, held, learn, weight))
             posterior = (posterior + other) / 2
         chains = Lists(blocks, copies[len(copies) // 2]).with_presence(self.presence_)
         finish = rounds.cross_fitted(small, chains.most_likely(posterior), chains, held, weight)
@@ -105,16 +115,15 @@ class Recommended(OrderedActionLabeling):
         means, covariance = rounds.classifier(small, posterior, weight=weight)
         self.model_ = Model(means, covariance, middle.stay, self.presence_)
         self.whitening_, self.copies_ = whitening, copies
-        lists = Lists(clips, 1)
+        lists = Lists(clips, 1).with_presence(self.presence_)
         if size > 1:
-            scores = self.model_.scores(rows, rounds.WEIGHT / size)
-            posterior = lists.with_presence(self.presence_).sum_paths(scores)[0]
+            posterior = lists.sum_paths(self.model_.scores(rows, rounds.WEIGHT / size))[0]
         labels = lists.most_likely(posterior)
         self.labels_ = labels if known_classes is None else np.where(known_classes >= 0, known_classes, labels)
         self._finish(clips, posterior, known)
         return self
 
-    def _choose(self, clips, known, size):
+    def _choose(self, clips, known, size, tell):
         """Whitening, minimum durations, first model and whether presence is learnt: judged on a part of the clips by
         `rounds.evidence`, and by how well known rows are found without being told."""
         some = _spread(clips.lengths, TRIED_ROWS, known)
@@ -130,36 +139,34 @@ class Recommended(OrderedActionLabeling):
         own = np.flatnonzero(np.logical_and.reduceat(told, starts))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
-        def tried(share, L, learn=True, present=rounds.PRESENT):
+        def tried(share, L, way):
             at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
-            model, P = fit_rounds(at.features, Lists(at, L), 0 * held, learn, presence=(present, present))
-            gain = rounds.evidence(at.features, model, P, Lists(at, L), L)
-            right[share, L] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
-            return gain, model
+            (presence, learn), lists = way, Lists(at, L)
+            model, P = fit_rounds(at.features, lists, 0 * held, learn, presence=presence)
+            right[share, L, way] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
+            return tell((rounds.evidence(at.features, model, P, lists, L), model))
 
-        L = min(usual, 2)
-        found = {(share, L): tried(share, L) for share in shares}
-        best = max(found, key=lambda way: found[way][0].mean())
+        found = {(share, min(usual, 2), THERE): tried(share, min(usual, 2), THERE) for share in shares}
+        best = _most_evident(found)
         if len(own) >= TRUSTED_CLIPS and self.minimum_duration is None:
-            found |= {(best[0], k): tried(best[0], k) for k in (1, 2, 3, 5) if k != L}
+            others = [(best[0], L, THERE) for L in (1, 2, 3, 5) if L != best[1]]
+            found |= {way: tried(*way) for way in others}
             sure = {way: (r - right[best]).mean() - (r - right[best]).std() / np.sqrt(len(own))
                     for way, r in right.items()}
-            best = max(sure, key=lambda way: sure[way])
-            usual = best[1] if best[1] != L else usual
-        (gain, model), learn = found[best], True
+            surest = max(sure, key=lambda way: sure[way])
+            usual, best = usual if surest == best else surest[1], surest
         if clips.background == "optional":
-            always, simple = tried(*best, False)
-            more = always - gain
-            if more.mean() > max(0.02 * gain.mean(), more.std() / np.sqrt(len(more))):
-                gain, model, learn = always, simple, False
-            without, simple = tried(*best, False, rounds.ABSENT)
-            lost = gain - without
-            if lost.mean() <= min(0.02 * gain.mean(), lost.std() / np.sqrt(len(lost))):
-                model, learn = simple, False
-                if len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
-                    usual = _usual_duration(int(T.sum()), part, actions_only=True)
+            inside = (*best[:2], INSIDE)
+            ways = [(share, best[1], way) for share in shares for way in (LEARNT, ABSENT)]
+            found |= {way: tried(*way) for way in [*ways, inside]}
+            best = _most_evident({way: found[way] for way in [best, *ways]})
+            more, lacks = found[inside][0] - found[best][0], rounds.MOST - found[best][0].mean()
+            if more.mean() > max(CLEAR * lacks, more.std() / np.sqrt(len(more))):
+                best = inside
+            if best[2] == ABSENT and len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
+                usual = _usual_duration(int(T.sum()), part, actions_only=True)
         copies = (usual,) if usual == 1 or self.minimum_duration is not None else (usual - 1, usual, usual + 1)
-        return whitenings[best[0]], copies, model, learn
+        return whitenings[best[0]], copies, found[best][1], best[2][1]
 
     def _finish(self, clips, posterior, known):
         """Calmed posterior, and the linear scores of single intervals."""
@@ -178,7 +185,7 @@ class Recommended(OrderedActionLabeling):
         """Labels (N,) of other clips, under their lists; with ``lists=False`` their transcripts are not read."""
         if not lists:
             return self.grammar_.labels(self._densities(clips), clips.lengths)
-        return Lists(clips, 1).most_likely(self._joined(clips))
+        return Lists(clips, 1).with_presence(self.presence_).most_likely(self._joined(clips))
 
     def posterior(self, clips: Clips, lists: bool = True) -> np.ndarray:
         """Probabilities (N, C) of the classes in other clips, as `posterior_` has them for those that were fitted."""
@@ -239,6 +246,11 @@ def _calmed(posterior):
     """The same, less sure of itself."""
     calm = (posterior + 1e-12) ** TEMPER
     return calm / calm.sum(axis=1, keepdims=True)
+
+
+def _most_evident(found):
+    """The way of fitting that tells the lists most clearly from others."""
+    return max(found, key=lambda way: found[way][0].mean())
 
 
 def _usual_duration(N, clips, actions_only=False):

@@ -17,9 +17,9 @@ from ordering.clips import Clips
 WEIGHT = 0.4  # of an interval's features in the chain, for neighbours are not independent
 FIRST_WEIGHT, ROUNDS = 0.05, 12
 PRESENT = 0.98  # share of optional background that is there, to begin with
-ABSENT = 1e-4
+ALWAYS, ENDS, NEVER = (PRESENT, PRESENT), (PRESENT, 0.5), (1e-4, 1e-4)  # inside lists, and at their ends
 FORBIDDEN = 1e4  # price of a class other than the known one
-DRAWS = 6
+DRAWS, MOST = 6, 3.0  # lists to compare with, and how much one of them counts at the most
 FOLDS, FOLD_ROWS = 5, 10_000
 
 
@@ -60,9 +60,11 @@ class Lists(Ordered):
         return np.array([(visits[mask].sum() + prior * PRESENT) / (mask.sum() + prior) for mask in masks])
 
     def most_likely(self, posterior: np.ndarray) -> np.ndarray:
-        """Labels of the path with the largest sum of posteriors, background free of price."""
-        free = self.with_presence(np.array([0.5, 0.5]))
-        return free._chains.path(np.ascontiguousarray(-posterior), self.clips)[0]
+        """Labels of the path with the largest sum of posteriors, and of 2 p - 1 for each optional background visited,
+        p its presence: the most intervals and background states that can be expected to be right."""
+        chains = self._chains._replace(skip=np.tanh(self._chains.skip / 2))
+        chains.skip[np.isinf(self._chains.skip)] = np.inf
+        return chains.path(np.ascontiguousarray(-posterior), self.clips)[0]
 
 
 class Model(NamedTuple):
@@ -111,7 +113,7 @@ def run_numbers(posterior, lists):
     return np.repeat(np.arange(len(start)), stop - start)
 
 
-def fit_rounds(rows, lists, known, learn=True, start=None, presence=(PRESENT, PRESENT), weight=None):
+def fit_rounds(rows, lists, known, learn=True, start=None, presence=ALWAYS, weight=None):
     """`Model` and posterior (N, C) after rounds of classifier and chain.
 
     Parameters
@@ -133,7 +135,7 @@ def fit_rounds(rows, lists, known, learn=True, start=None, presence=(PRESENT, PR
         posterior, _, visits = lists.sum_paths(known)
     for i, w in enumerate(weights):
         if i or start is None:
-            run = run_numbers(posterior, lists) if start or i > 2 else None
+            run = run_numbers(posterior, lists.with_presence(presence)) if start or i > 2 else None
             if learn and (start or i >= ROUNDS // 2):
                 presence = lists.presence(visits)
             means, covariance = classifier(rows, posterior, run, weight=weight)
@@ -189,7 +191,7 @@ def cross_fitted(rows, labels, lists, known, weight=None):
 def evidence(rows, model, posterior, lists, copies):
     """How clearly the features tell each clip's list from lists with one action replaced (n,): no label is read.
 
-    Mean over draws of the difference of log-partitions, cut to [-3, 3].
+    Mean over draws of the difference of log-partitions, cut to [-MOST, MOST].
     """
     rng, clips, gains = np.random.default_rng(0), lists.clips, []
     scores = 0.5 * gaussian_scores(rows, *classifier(rows, posterior))
@@ -198,18 +200,23 @@ def evidence(rows, model, posterior, lists, copies):
         others, changed = replaced_once(clips.transcripts, clips.n_actions, rng)
         other = Lists(Clips(rows, clips.lengths, others, clips.n_actions, clips.background), copies)
         total = other.with_presence(model.presence).sum_paths(scores, only_total=True)[1]
-        gains.append(np.where(changed, np.clip(own - total, -3, 3), 0.0))
+        gains.append(np.where(changed, np.clip(own - total, -MOST, MOST), 0.0))
     return np.mean(gains, axis=0)
 
 
 def replaced_once(transcripts, n_actions, rng):
-    """Lists with one action of each replaced by one that is not beside it, and where that could be done."""
+    """Lists with one action of each replaced by one that is not beside it, and where that could be done.
+
+    Actions are drawn by where they first stand, so that their numbers do not matter.
+    """
+    listed, first = np.unique(np.concatenate([*transcripts, []]).astype(np.int64), return_index=True)
+    order = np.append(listed[np.argsort(first)], np.setdiff1d(np.arange(n_actions), listed))
     lists, changed = [], np.zeros(len(transcripts), bool)
     for i, transcript in enumerate(transcripts):
         t = transcript.tolist()
         if t:
             k = int(rng.integers(len(t)))
-            others = np.setdiff1d(np.arange(n_actions), t[max(k - 1, 0):k + 2])
+            others = order[~np.isin(order, t[max(k - 1, 0):k + 2])]
             if len(others):
                 t[k], changed[i] = int(rng.choice(others)), True
         lists.append(t)
