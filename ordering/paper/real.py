@@ -39,9 +39,10 @@ def load(small: bool = False) -> dict[str, Clips]:
 
 
 def standardised(clips: Clips) -> Clips:
-    """Columns of mean 0 and deviation 1, for methods with a ridge term."""
+    """Columns of mean 0 and deviation 1 (constant ones 0), for methods with a ridge term."""
     X = clips.features
-    return clips.with_features((X - X.mean(axis=0)) / X.std(axis=0))
+    deviation = X.std(axis=0)
+    return clips.with_features((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
 
 
 def pauses_listed(clips: Clips) -> Clips:
