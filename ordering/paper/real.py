@@ -72,9 +72,12 @@ def lda(clips: Clips, known: ArrayLike, **settings: Any) -> np.ndarray:
     True
     """
     known = np.asarray(known)
-    fitted = LinearDiscriminantAnalysis(**settings).fit(clips.features[known >= 0], known[known >= 0])
     scores = np.full((clips.n_intervals, clips.n_classes), LEAST_LOG)
-    scores[:, fitted.classes_] = np.maximum(fitted.predict_log_proba(clips.features), LEAST_LOG)
+    classes = np.unique(known[known >= 0])
+    scores[:, classes] = 0.0
+    if len(classes) > 1:
+        fitted = LinearDiscriminantAnalysis(**settings).fit(clips.features[known >= 0], known[known >= 0])
+        scores[:, classes] = np.maximum(fitted.predict_log_proba(clips.features), LEAST_LOG)
     return round_scores(scores, clips)
 
 
