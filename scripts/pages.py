@@ -80,7 +80,7 @@ def describe(app, pagename, templatename, context, doctree):
     if pagename == app.config.root_doc:
         context["docstitle"] = ""
     if pagename == "search":
-        app.add_js_file("search-texts.js", priority=400)
+        app.add_js_file("search-texts.js", priority=90)  # before page.js, which hands them out
     if doctree is not None:
         text = next((" ".join(node.astext().split()) for node in doctree.findall(nodes.paragraph)), "")
         text = re.sub(r"^(A question\.|You will learn,?) ", "", text)

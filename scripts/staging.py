@@ -12,6 +12,7 @@ from ordering.paper import tables
 IMAGES = {"image/png", "image/svg+xml", "image/jpeg"}
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
+NUMBER = re.compile(r"([+−-]?\d[\d.,]*(e[+-]\d+)?( ± [\d.]+)?( ?%)?( / [\d.]+)?( \(\d+\))?|–|nan|NaN|)")
 PICTURE = re.compile(r"^!\[([^\]]+)\]\(([^)\s]+)\)\s*$", re.MULTILINE)
 
 
@@ -121,11 +122,11 @@ def tidy_table(text):
         rows = table.select("thead tr")
         cells = [row.find_all(["th", "td"]) for row in rows]
         for upper, lower in zip(cells[:-1], cells[1:], strict=True):
-            if len(upper) == len(lower) and all(not a.get_text(strip=True) or not b.get_text(strip=True)
-                                                for a, b in zip(upper, lower, strict=True)):  # fmt: skip
-                for a, b in zip(upper, lower, strict=True):
-                    b.string = a.get_text(strip=True) or b.get_text(strip=True)
-                upper[0].parent.extract()
+            if any(cell.get_text(strip=True) for cell in lower[1:]) or lower[0].name != "th":
+                continue  # not the row in which pandas names the index
+            names = [heading.get_text(strip=True) for heading in (lower[0], upper[0])]
+            upper[0].string = " / ".join(tables.heading(name) for name in names if name)
+            lower[0].parent.extract()
         for heading in table.select("thead th"):
             heading.string = tables.heading(heading.get_text(strip=True))
             heading["scope"] = "col"
@@ -133,12 +134,26 @@ def tidy_table(text):
             heading["scope"] = "row"
             if heading.get_text(strip=True) in tables.HEADINGS:
                 heading.string = tables.HEADINGS[heading.get_text(strip=True)]
+        mark_numbers(table)
         for cell in table.find_all(["th", "td"]):
             for leaf in cell.find_all(string=True):
                 leaf.replace_with(tables.unbroken(leaf))
     for style in soup.find_all("style"):
         style.extract()
     return str(soup)
+
+
+def mark_numbers(table):
+    """Give the cells of columns of numbers, and their headings, the class ``number``."""
+    body = [row.find_all(["th", "td"]) for row in table.select("tbody tr")]
+    head = [row.find_all(["th", "td"]) for row in table.select("thead tr")]
+    if not body or table.select("[colspan], [rowspan]"):
+        return
+    for column in range(1, len(body[0])):
+        cells = [row[column] for row in body if column < len(row)]
+        if all(NUMBER.fullmatch(cell.get_text(strip=True)) for cell in cells):
+            for cell in cells + [row[column] for row in head if column < len(row)]:
+                cell["class"] = [*cell.get("class", ()), "number"]
 
 
 def prepare(text, page):
