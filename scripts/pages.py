@@ -36,7 +36,7 @@ class AuthorYear(Style):
 
 
 def chapter_number(docname, title):
-    """What stands before the point in "Figure 7.2": the number in a page's title, else in its file's name, else a letter.
+    """What stands before the point in "Figure 7.2": the number in a title or file name, else the page's first letter.
 
     >>> chapter_number("07-frank-wolfe", "7. Frank–Wolfe"), chapter_number("08b-sixty-lines", "The whole method")
     ('7', '8b')
@@ -69,8 +69,8 @@ def explain_references(app, doctree, docname):
         target = page.removesuffix(".html")
         if name.startswith("figure-") and target in app.env.found_docs:
             if target not in captions:
-                captions[target] = {figure["ids"][0]: figure for figure in app.env.get_doctree(target).findall(nodes.figure)
-                                    if figure["ids"]}  # fmt: skip
+                figures = app.env.get_doctree(target).findall(nodes.figure)
+                captions[target] = {figure["ids"][0]: figure for figure in figures if figure["ids"]}
             for caption in captions[target][name].findall(nodes.caption):
                 reference["reftitle"] = caption.astext()
 
@@ -90,6 +90,16 @@ def describe(app, pagename, templatename, context, doctree):
         context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{text}" />'
 
 
+def prose(node):
+    """The text of a node without formulas that are more than symbols."""
+    if isinstance(node, nodes.math_block) or isinstance(node, nodes.math) and "\\" in node.astext():
+        return " … "
+    if isinstance(node, nodes.Text):
+        return str(node)
+    between = "" if isinstance(node, nodes.TextElement) else " "
+    return between.join(map(prose, node.children))
+
+
 def section_text(section):
     """Prose of a section as HTML that the search reads, with its anchors; no code, outputs or raw markup."""
     parts = []
@@ -97,7 +107,7 @@ def section_text(section):
         if isinstance(node, nodes.section):
             parts.append(section_text(node))
         elif not (isinstance(node, nodes.container) and "cell" in node.get("classes", ())):
-            parts.append(html.escape(" ".join(node.astext().split())))
+            parts.append(html.escape(" ".join(prose(node).split())))
     return f'<div id="{section["ids"][0]}">{" ".join(parts)}</div>'
 
 

@@ -164,7 +164,7 @@ def bind(browser, root, folder, out):
         parent = None
         for level, name, _, page in headings:
             if level <= 2:
-                item = writer.add_outline_item(name, offset + first + page, parent=parent)
+                item = writer.add_outline_item(title=name, page_number=offset + first + page, parent=parent)
                 parent = parent or item
     writer.add_metadata({"/Title": title})
     writer.root_object[NameObject("/Lang")] = TextStringObject("en")

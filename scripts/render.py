@@ -87,8 +87,8 @@ def render_book(root, size, out):
     return 0
 
 
-NEEDS = """*This notebook needs the package `ordering` with the extras `plots`, `widgets` and `experiments`, and where it reads
-stored results the folder `results/` of its repository, one level above the notebook's own.*
+NEEDS = """*This notebook needs the package `ordering` with the extras `plots`, `widgets` and `experiments`, and where
+it reads stored results the folder `results/` of its repository, one level above the notebook's own.*
 """
 
 

@@ -14,11 +14,11 @@ with needs("widgets", __name__):
 
 # What a reader sees for the names that tables of results use; others lose their underscores.
 HEADINGS = {
-    "iod": "IoD", "iou": "IoU", "iod_val": "IoD on Val", "iod_free": "IoD, no order", "accuracy_free": "accuracy, no order",
-    "bg share": "background", "background_share": "background", "k0": "κ₀", "std": "standard deviation",
-    "fraction": "labelled", "oracle_calls_a_clip": "oracle calls a clip", "peak_over_features": "peak memory / features",
-    "peak_MB": "peak memory, MB", "times_faster": "times faster", "start_seconds": "start, s", "end_seconds": "end, s",
-    "uniform": "even split", "ncut": "NCUT", "hard-em": "hard EM",
+    "iod": "IoD", "iou": "IoU", "iod_val": "IoD on Val", "iod_free": "IoD, no order", "std": "standard deviation",
+    "accuracy_free": "accuracy, no order", "bg share": "background", "background_share": "background", "k0": "κ₀",
+    "fraction": "labelled", "oracle_calls_a_clip": "oracle calls a clip", "times_faster": "times faster",
+    "peak_over_features": "peak memory / features", "peak_MB": "peak memory, MB", "start_seconds": "start, s",
+    "end_seconds": "end, s", "uniform": "even split", "ncut": "NCUT", "hard-em": "hard EM",
     "at-least-one": "at least one", "ours-extra-loss": "ours, extra loss", "supervised": "supervised ridge",
     "supervised-bias": "supervised, bias",
 }  # fmt: skip
@@ -54,12 +54,13 @@ def show(rows: Iterable[Sequence[Any]] | Any, header: Sequence[str] | None = Non
     <tbody><tr><th scope="row">even split</th><td>0.500</td></tr></tbody></table>
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"iou": [0.5], "seconds": [2.25]}, index=pd.Index(["ncut"], name="method"))
-    >>> print(show(frame, digits={"seconds": 1}, units={"seconds": "s"}).data)
-    <table class="table"><thead><tr><th scope="col">method</th><th scope="col">IoU</th><th scope="col">seconds, s</th></tr></thead>
-    <tbody><tr><th scope="row">NCUT</th><td>0.500</td><td>2.2</td></tr></tbody></table>
+    >>> table = show(frame, digits={"seconds": 1}, units={"seconds": "s"}).data
+    >>> re.findall("<t[hd][^>]*>([^<]*)", table)
+    ['method', 'IoU', 'seconds, s', 'NCUT', '0.500', '2.2']
     """
     if header is None:
-        frame = rows.reset_index() if any(rows.index.names) else rows.reset_index(names="")
+        frame: Any = rows
+        frame = frame.reset_index() if any(frame.index.names) else frame.reset_index(names="")
         header, rows = [str(name) for name in frame.columns], frame.itertuples(index=False)
     places = [digits if isinstance(digits, int) else digits.get(name, 3) for name in header]
     titles = [heading(name) + (f", {units[name]}" if units and name in units else "") for name in header]

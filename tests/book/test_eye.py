@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import unicodedata
 
 import numpy as np
 import pypdf
@@ -38,8 +39,10 @@ def any_page(browser, book):
 # ------------------------------------------------------------------ captions and numbers
 def bare_figures(soup):
     """Figures of a page without a number and a caption, and images or moving figures outside any."""
-    bad = [figure for figure in soup.select("article figure") if not re.match(
-        r"Figure \w+\.\d+\. \S.{9}", figure.figcaption.get_text(strip=True, separator=" ") if figure.figcaption else "")]
+    figures = soup.select("article figure")
+    captions = [figure.figcaption.get_text(" ", strip=True) if figure.figcaption else "" for figure in figures]
+    whole = re.compile(r"Figure \w+\.\d+ \S.{9}")
+    bad = [figure for figure, caption in zip(figures, captions, strict=True) if not whole.match(caption)]
     views = 'script[type="application/vnd.jupyter.widget-view+json"]'
     outside = [e for e in soup.select(f"article img, article {views}") if not e.find_parent("figure")]
     return bad + outside
@@ -50,7 +53,7 @@ def test_every_figure_has_a_number_and_a_caption(book, name):
     soup = book.soup(name)
     assert bare_figures(soup) == []
     numbers = [e.get_text(strip=True) for e in soup.select("article figure .caption-number")]
-    counted = [int(re.search(r"\.(\d+)\.$", number).group(1)) for number in numbers]
+    counted = [int(re.search(r"\.(\d+)$", number).group(1)) for number in numbers]
     assert counted == list(range(1, len(counted) + 1))
     title = soup.select_one("article h1").get_text()
     if re.match(r"\d+\. ", title):
@@ -76,7 +79,7 @@ def test_captions_come_from_the_cell_or_the_alt_text():
     notebook = {"metadata": {}, "cells": [one, two]}
     staging.caption_figures(notebook, "03-page")
     figures = [c["metadata"].get("mystnb", {}).get("figure") for c in notebook["cells"]]
-    assert figures == [{"name": "figure-03-page-1", "caption": "A line\\.".replace("\\", "")},
+    assert figures == [{"name": "figure-03-page-1", "caption": "A line."},
                        {"caption": "Costs $c$.", "name": "costs"}, None]  # fmt: skip
 
 
@@ -92,8 +95,8 @@ def test_figures_and_equations_are_referred_to_by_number(throwaway):
     run = run_script("build", "--size", "quick", "--root", root)
     assert run.returncode == 0, run.stdout
     soup = BeautifulSoup((root / "_build" / "html" / "index.html").read_text(), "html.parser")
-    assert "See Figure 7.1. and (7.1)." in soup.select_one("article").get_text()
-    assert soup.select_one("figcaption").get_text(" ", strip=True).startswith("Figure 7.1. A line rises from 1 to 2.")
+    assert "See Figure 7.1 and (7.1)." in soup.select_one("article").get_text()
+    assert soup.select_one("figcaption").get_text(" ", strip=True).startswith("Figure 7.1 A line rises from 1 to 2.")
 
 
 def test_the_caption_of_a_moving_figure_follows_the_slider(any_page):
@@ -110,7 +113,7 @@ def test_a_reference_shows_what_it_leads_to(any_page):
     any_page.evaluate("""() => { const link = document.createElement("a"); link.id = "probe"; link.textContent = "see";
         link.className = "reference internal"; link.href = "#figure-07-frank-wolfe-1";
         document.querySelector("article p").append(link); showPreview(link); }""")
-    assert "Figure 7.1." in any_page.locator(".preview").inner_text()
+    assert "Figure 7.1" in any_page.locator(".preview").inner_text()
     any_page.keyboard.press("Escape")
     assert any_page.locator(".preview").count() == 0
     any_page.evaluate("document.getElementById('probe').remove()")
@@ -204,7 +207,8 @@ def test_what_overflows_a_phone_is_noticed(any_page):
     any_page.set_viewport_size(PHONE)
     style = any_page.add_style_tag(content="article figure .figure-box { overflow: visible !important; }")
     assert any_page.evaluate(TOO_WIDE) != []
-    style.evaluate("style => { style.textContent = 'html .bd-content article figure .figure-box > img { max-width: 100% !important; }'; }")
+    rule = "html .bd-content article figure .figure-box > img { max-width: 100% !important; }"
+    style.evaluate("(style, rule) => { style.textContent = rule; }", rule)
     assert any_page.evaluate(SMALL, LEAST) != []
     style.evaluate("style => style.remove()")
     any_page.set_viewport_size(WIDE)
@@ -212,7 +216,7 @@ def test_what_overflows_a_phone_is_noticed(any_page):
 
 def test_a_figure_is_enlarged_by_a_tap_and_by_a_button(any_page):
     image = any_page.locator("article figure img").first
-    for start in (image, any_page.get_by_role("button", name="Enlarge Figure 7.1.")):
+    for start in (image, any_page.get_by_role("button", name="Enlarge Figure 7.1")):
         start.click()
         assert any_page.locator("dialog.enlarged img").get_attribute("alt") == image.get_attribute("alt")
         assert any_page.locator("dialog.enlarged img").bounding_box()["width"] > image.bounding_box()["width"]
@@ -266,7 +270,7 @@ def test_the_book_on_paper(browser, book, tmp_path):
     chapters = [item for item in made.outline if not isinstance(item, list)]
     titles = [book.soup(name).select_one("article h1").find(string=True).strip() for name in PAGES]
     assert [item.title for item in chapters] == titles
-    text = [page.extract_text() for page in made.pages]
+    text = [unicodedata.normalize("NFKC", page.extract_text()) for page in made.pages]  # no ligatures
     assert all(text[n].rstrip().endswith(str(n + 1)) for n in range(count))
     for item, title in zip(chapters, titles, strict=True):
         number = made.get_destination_page_number(item)
