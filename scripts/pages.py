@@ -67,12 +67,13 @@ def explain_references(app, doctree, docname):
     for reference in doctree.findall(nodes.reference):
         page, _, name = reference.get("refuri", "").rpartition("#")
         target = page.removesuffix(".html")
-        if name.startswith("figure-") and target in app.env.found_docs:
+        if name and target in app.env.found_docs:
             if target not in captions:
                 figures = app.env.get_doctree(target).findall(nodes.figure)
                 captions[target] = {figure["ids"][0]: figure for figure in figures if figure["ids"]}
-            for caption in captions[target][name].findall(nodes.caption):
-                reference["reftitle"] = caption.astext()
+            if name in captions[target]:
+                for caption in captions[target][name].findall(nodes.caption):
+                    reference["reftitle"] = caption.astext()
 
 
 def describe(app, pagename, templatename, context, doctree):

@@ -135,6 +135,13 @@ document.addEventListener("DOMContentLoaded", () => {
   document.body.insertAdjacentHTML("beforeend", DARK_FIGURE);
   document.querySelectorAll("article figure:has(> figcaption .caption-number)").forEach(prepareFigure);
   document.querySelectorAll("article div.cell_output table").forEach(makeSortable);
+  // A heading without a word heads nothing: assistive software need not announce it.
+  for (const heading of document.querySelectorAll("article thead th")) {
+    if (heading.textContent.trim() || heading.querySelector("button, img")) continue;
+    const cell = document.createElement("td");
+    cell.className = heading.className;
+    heading.replaceWith(cell);
+  }
   // What scrolls can be reached with the keys.
   for (const box of document.querySelectorAll("article div.cell_output .text_html, article .figure-box")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -4,13 +4,16 @@ import io
 import json
 import re
 import unicodedata
+from types import SimpleNamespace
 
 import numpy as np
 import pypdf
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
 from PIL import Image
 
+import pages
 import pdf
 import staging
 
@@ -97,6 +100,14 @@ def test_figures_and_equations_are_referred_to_by_number(throwaway):
     soup = BeautifulSoup((root / "_build" / "html" / "index.html").read_text(), "html.parser")
     assert "See Figure 7.1 and (7.1)." in soup.select_one("article").get_text()
     assert soup.select_one("figcaption").get_text(" ", strip=True).startswith("Figure 7.1 A line rises from 1 to 2.")
+
+
+def test_a_reference_to_another_page_carries_the_caption():
+    figure = nodes.figure("", nodes.caption("", "What it costs."), ids=["costs"])
+    env = SimpleNamespace(found_docs={"07-page"}, get_doctree=lambda docname: nodes.section("", figure))
+    links = [nodes.reference("", "see", refuri=f"07-page.html#{name}") for name in ("costs", "a-section")]
+    pages.explain_references(SimpleNamespace(env=env), nodes.section("", *links), "08-page")
+    assert [link.get("reftitle") for link in links] == ["What it costs.", None]
 
 
 def test_the_caption_of_a_moving_figure_follows_the_slider(any_page):
