@@ -2,9 +2,11 @@
 PYTHON ?= python3
 SIZE ?= book
 
-.PHONY: book test serve lab clean
+.PHONY: book pdf test serve lab clean
 book:
 	$(PYTHON) scripts/book.py build --size $(SIZE)
+pdf:
+	$(PYTHON) scripts/book.py pdf --size $(SIZE)
 test:
 	$(PYTHON) scripts/book.py test
 serve lab clean:

@@ -71,6 +71,19 @@ def build(options):
     return render.render_book(root, options.size, out.resolve())
 
 
+def pdf(options):
+    """Build, then print all pages into one PDF; the exit status."""
+    status = build(options)
+    if status:
+        return status
+    import pdf as printing
+
+    out = options.root.resolve() / "_build" / "ordering.pdf"
+    count = printing.make_pdf(options.root.resolve(), options.root.resolve() / "_build" / "html", out)
+    print(f"The book on {count} pages is in {os.path.relpath(out)}")
+    return 0
+
+
 def lint(root):
     """Run ruff and mypy over the repository, one line each for what they find; the names of those that fail."""
     failed = []
@@ -110,6 +123,13 @@ def clean(options):
     return 0
 
 
+def add_build_options(command):
+    command.add_argument("--size", choices=SIZES, default="book", help="amount of data in every chapter")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="chapters run at once")
+    command.add_argument("--root", type=Path, default=ROOT, help="folder of another book")
+
+
 def parse_arguments():
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
@@ -117,12 +137,12 @@ def parse_arguments():
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("env", help="only create the environment").set_defaults(run=lambda options: 0)
     command = commands.add_parser("build", help="execute and render the book")
-    command.add_argument("--size", choices=SIZES, default="book", help="amount of data in every chapter")
-    command.add_argument("--seed", type=int, default=0)
-    command.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="chapters run at once")
-    command.add_argument("--root", type=Path, default=ROOT, help="folder of another book")
+    add_build_options(command)
     command.add_argument("--out", type=Path, help="where the pages go (default: ROOT/_build/html)")
     command.set_defaults(run=build)
+    command = commands.add_parser("pdf", help="build, and print the whole book into one PDF (needs Chromium)")
+    add_build_options(command)
+    command.set_defaults(run=pdf, out=None)
     command = commands.add_parser("test", help="run ruff, mypy and all tests")
     command.add_argument("arguments", nargs="*", help="passed to pytest (after --), which then runs alone")
     command.set_defaults(run=test)

@@ -1,6 +1,7 @@
 """Render the executed copies with jupyter-book; the pages appear whole or not at all."""
 
 import hashlib
+import json
 import os
 import re
 import runpy
@@ -13,14 +14,20 @@ from pathlib import Path
 from tqdm import tqdm
 
 import execute
+import staging
 import vendor
+from strip_outputs import stripped
 
 
 def stage(root, size, folder):
     """Lay out what jupyter-book reads: executed notebooks, other pages, settings, scripts."""
     shutil.copytree(root / "book", folder / "book", ignore=shutil.ignore_patterns("*.ipynb", ".*"))
-    for page in execute.chapters(root):
-        shutil.copy(execute.copy_path(root, size, page), folder / "book")
+    for page in execute.pages(root):
+        if page.suffix == ".ipynb":
+            made = staging.prepare(execute.copy_path(root, size, page).read_text(encoding="utf8"), page.stem)
+        else:
+            made = staging.caption_pictures(page.read_text(encoding="utf8"), page.stem)
+        (folder / "book" / page.name).write_text(made, encoding="utf8")
     assets = folder / "book" / "_assets"
     vendor.add_page_scripts(root / "_build" / "vendor", assets)
     version = runpy.run_path(str(root / "ordering" / "_version.py"))["__version__"]
@@ -32,7 +39,9 @@ def stage(root, size, folder):
 
 def digest(root, folder):
     """Digest of all that the pages are made from."""
-    sha = hashlib.sha256((root / "requirements.txt").read_bytes() + Path(__file__).read_bytes())
+    sha = hashlib.sha256((root / "requirements.txt").read_bytes())
+    for file in (Path(__file__), Path(__file__).with_name("pages.py")):
+        sha.update(file.read_bytes())
     for file in sorted(folder.rglob("*")):
         if file.is_file():
             sha.update(str(file.relative_to(folder)).encode() + hashlib.sha256(file.read_bytes()).digest())
@@ -45,7 +54,9 @@ def run_jupyter_book(folder, n_pages):
     command += ["--config", folder / "_config.yml", "--toc", folder / "_toc.yml", "-W", "-n", "--keep-going"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     log, bar = [], tqdm(total=2 * n_pages, unit="page", desc="Render")
-    with subprocess.Popen(command, env={**os.environ, "PYTHONUNBUFFERED": "1"}, **pipes) as run, bar:
+    paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": paths}  # the folder holds pages.py
+    with subprocess.Popen(command, env=environment, **pipes) as run, bar:
         for line in run.stdout:
             line = re.sub(r"\x1b\[[0-9;]*m", "", line).replace(f"{folder}{os.sep}", "")
             if re.match(r"(reading sources|writing output)\.\.\. \[", line):
@@ -70,9 +81,28 @@ def render_book(root, size, out):
             status = run_jupyter_book(folder, len(execute.pages(root)))
             if status:
                 return status
+            slim(folder / "_build" / "html", root)
             publish(folder / "_build" / "html", out, key)
     print(f"The book is in {os.path.relpath(out / 'index.html')} (size {size})")
     return 0
+
+
+NEEDS = """*This notebook needs the package `ordering` with the extras `plots`, `widgets` and `experiments`, and where
+it reads stored results the folder `results/` of its repository, one level above the notebook's own.*
+"""
+
+
+def slim(made, root):
+    """Leave out what no reader needs: source maps, translations, outputs in the notebooks for download."""
+    for file in made.rglob("*.map"):
+        file.unlink()
+    shutil.rmtree(made / "_static" / "locales", ignore_errors=True)
+    for page in execute.chapters(root):
+        notebook = json.loads(stripped(page.read_text(encoding="utf8")))
+        note = {"cell_type": "markdown", "id": "needs", "metadata": {}, "source": NEEDS}
+        notebook["cells"].insert(0, note)
+        copy = made / "_sources" / page.name
+        copy.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
 
 
 def publish(made, out, key):

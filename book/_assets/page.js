@@ -4,6 +4,15 @@
 // So it replaces nothing by itself: the icons of the page are drawn below, before any widget is there.
 window.FontAwesomeConfig = { autoReplaceSvg: false, mutateApproach: "sync" };
 
+// The page's own language of colours: in print always the light one.
+window.addEventListener("beforeprint", () => {
+  document.documentElement.dataset.printed = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+});
+window.addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = document.documentElement.dataset.printed;
+});
+
 // Names for the controls, which widgets leave without one.
 const ICON_NAMES = { play: "Play", pause: "Pause", stop: "Stop", retweet: "Repeat" };
 
@@ -32,6 +41,24 @@ function nameControls() {
     title.parentElement.setAttribute("aria-hidden", "true");
     title.remove();
   }
+}
+
+// ---------------------------------------------------------------- search from the disk
+// The search fetches pages for its excerpts, which a page opened from the disk may not; search-texts.js has them all.
+if (window.PAGE_TEXTS) {
+  window.fetch = (address) => {
+    const name = new URL(address, location.href).pathname.split("/").pop();
+    return Promise.resolve({ text: () => Promise.resolve(PAGE_TEXTS[name] || "") });
+  };
+  // The page that says most about the words comes first.
+  const words = (new URLSearchParams(location.search).get("q") || "").toLowerCase().match(/[\p{L}\d]{3,}/gu) || [];
+  const lower = Object.fromEntries(Object.entries(PAGE_TEXTS).map(([name, text]) => [name, text.toLowerCase()]));
+  const count = (page) => words.reduce((sum, word) => sum + lower[`${page}.html`].split(word).length - 1, 0);
+  window.Scorer = {
+    score: ([page, , , , score]) => score + 2 * Math.log2(1 + count(page)),
+    objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
+    title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+  };
 }
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -132,7 +132,7 @@ SEARCHES = {"staircase": "02-staircases", "oracle": "03-dynamic-program", "ridge
 
 @pytest.mark.parametrize("term", [term for term, page in SEARCHES.items() if page in PAGES])
 def test_search_finds_the_chapter(browser, book, term):
-    """The search works from the disk; only the excerpts, which it fetches, are missing there."""
+    """The search works from the disk."""
     page = visit(browser, book.html / "search.html", query=f"?q={term}")
     page.wait_for_selector("#search-results li a")
     found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.href)")

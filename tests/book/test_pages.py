@@ -10,8 +10,8 @@ import pytest
 
 from .conftest import CHAPTERS, PAGES, ROOT
 
-BUILT = [*PAGES, "search", "genindex"]
-PAGE_BYTES = 4_000_000  # HTML with its frames, and the images it shows
+BUILT = [*PAGES, "search"]
+PAGE_BYTES = 1_500_000  # HTML with its frames, and the images it shows
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
 
