@@ -24,6 +24,7 @@ FINISH = 0.3  # weight of a logistic regression beside chains and segments
 THERE, LEARNT, ABSENT = (rounds.ALWAYS, False), (rounds.ALWAYS, True), (rounds.NEVER, False)
 INSIDE = (rounds.ENDS, False)
 CLEAR = 0.2  # share of what evidence lacks that INSIDE must make up for
+SAME = 0.02  # share of the evidence by which ABSENT, the simplest, may be worse
 TRIED_ROWS = 10_000  # intervals on which ways of fitting are compared
 TRUSTED_CLIPS = 10  # labelled clips from which on they choose between ways of fitting
 
@@ -163,6 +164,10 @@ class Recommended(OrderedActionLabeling):
             more, lacks = found[inside][0] - found[best][0], rounds.MOST - found[best][0].mean()
             if more.mean() > max(CLEAR * lacks, more.std() / np.sqrt(len(more))):
                 best = inside
+            absent = _most_evident({way: found[way] for way in ways if way[2] == ABSENT})
+            less = found[best][0] - found[absent][0]
+            if less.mean() <= min(SAME * found[best][0].mean(), less.std() / np.sqrt(len(less))):
+                best = absent
             if best[2] == ABSENT and len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
                 usual = _usual_duration(int(T.sum()), part, actions_only=True)
         copies = (usual,) if usual == 1 or self.minimum_duration is not None else (usual - 1, usual, usual + 1)
