@@ -160,14 +160,7 @@ class Recommended(OrderedActionLabeling):
             inside = (*best[:2], INSIDE)
             ways = [(share, best[1], way) for share in shares for way in (LEARNT, ABSENT)]
             found |= {way: tried(*way) for way in [*ways, inside]}
-            best = _most_evident({way: found[way] for way in [best, *ways]})
-            more, lacks = found[inside][0] - found[best][0], rounds.MOST - found[best][0].mean()
-            if more.mean() > max(CLEAR * lacks, more.std() / np.sqrt(len(more))):
-                best = inside
-            absent = _most_evident({way: found[way] for way in ways if way[2] == ABSENT})
-            less = found[best][0] - found[absent][0]
-            if less.mean() <= min(SAME * found[best][0].mean(), less.std() / np.sqrt(len(less))):
-                best = absent
+            best = _background(found, best, ways, inside)
             if best[2] == ABSENT and len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
                 usual = _usual_duration(int(T.sum()), part, actions_only=True)
         copies = (usual,) if usual == 1 or self.minimum_duration is not None else (usual - 1, usual, usual + 1)
@@ -256,6 +249,21 @@ def _calmed(posterior):
 def _most_evident(found):
     """The way of fitting that tells the lists most clearly from others."""
     return max(found, key=lambda way: found[way][0].mean())
+
+
+def _background(found, best, ways, inside):
+    """The way to take optional background: the most evident one, but INSIDE only where it is clearly better, and
+    ABSENT, the simplest, where it is hardly worse."""
+    def doubt(difference):
+        return difference.std() / np.sqrt(len(difference))
+
+    best = _most_evident({way: found[way] for way in [best, *ways]})
+    more = found[inside][0] - found[best][0]
+    if more.mean() > max(CLEAR * (rounds.MOST - found[best][0].mean()), doubt(more)):
+        best = inside
+    absent = _most_evident({way: found[way] for way in ways if way[2] == ABSENT})
+    less = found[best][0] - found[absent][0]
+    return absent if less.mean() <= min(SAME * found[best][0].mean(), doubt(less)) else best
 
 
 def _usual_duration(N, clips, actions_only=False):
