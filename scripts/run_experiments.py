@@ -3,15 +3,18 @@
     python scripts/run_experiments.py --size paper --kinds best-of plain --draws 5 --grids ours authors
         --out results/paper.csv
     python scripts/run_experiments.py --size book --draws 8 --out results/book.csv
+    python scripts/run_experiments.py --size real --kinds plain --out results/real.csv
     python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
-The clips are synthetic, or those of the authors' data set (--mat). The first draw of the data has all splits; each
-further one has one plain split. The authors' grid is run for "ours" on the first draw and the first of --kinds.
+The clips are synthetic, those of the shipped real sets (--size real), or those of the authors' data set (--mat). The
+first draw of the data has all splits; each further one has one plain split. The authors' grid is run for "ours" on the
+first draw and the first of --kinds.
 Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was, with
 the same code. --collect stores the table of what is finished and runs nothing.
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -28,6 +31,7 @@ import pandas as pd
 import ordering
 from ordering._files import whole_file
 from ordering.datasets import load_willow
+from ordering.paper import real
 from ordering.paper.experiments import FRACTIONS, GRIDS, KEY, METHODS, Plan, Setting, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset
 
@@ -47,16 +51,30 @@ class Part(NamedTuple):
 
 def parts(args):
     """All parts of a run, the first draw first."""
-    for draw in range(args.seed, args.seed + args.draws):
+    sizes = real.SPLIT if args.size == "real" else [args.size]
+    more = {"val_share": 0.1 if args.size == "paper" else 0.2}
+    if args.size == "real":  # NCUT is slow where background is optional
+        more |= {"alphas": (0.1,), "betas": (10.0,)}
+    for draw, size in itertools.product(range(args.seed, args.seed + args.draws), sizes):
         first = draw == args.seed
         for grid in args.grids if first else [g for g in args.grids if g == "ours"]:
-            plan = Plan.on(grid, size=args.size, draw=draw, seed=draw, val_share=0.1 if args.size == "paper" else 0.2)
+            plan = Plan.on(grid, size=size, draw=draw, seed=draw, **more)
             methods = args.methods if grid == "ours" else ["ours"]
             kinds = args.kinds if grid == "ours" else args.kinds[:1]
             wanted = settings(methods, range(args.splits), kinds, plan.fractions) if first else []
             if grid == "ours" and args.draws > 1:  # the split by which draws are compared
                 wanted += [one for one in settings(methods, [0], ["plain"], FRACTIONS) if one not in wanted]
-            yield Part(plan, wanted, args.work / f"draw-{draw}.npz", args.work / f"draw-{draw}-{grid}")
+            name = (f"{size.split(',')[0].replace(' ', '-')}-" if args.size == "real" else "") + f"draw-{draw}"
+            yield Part(plan, wanted, args.work / f"{name}.npz", args.work / f"{name}-{grid}")
+
+
+def clips_of(args, plan):
+    """The clips of a part."""
+    if args.mat:
+        return load_willow(args.mat)
+    if args.size == "real":
+        return real.histograms(real.load(small=True)[plan.size])
+    return make_preset(plan.size, plan.draw)
 
 
 def state_of(root):
@@ -99,9 +117,9 @@ def provenance(args, done, found):
                    f"--splits {args.splits} --kinds {' '.join(args.kinds)} --draws {args.draws} "
                    f"--grids {' '.join(args.grids)} --methods {' '.join(args.methods)} --n-jobs {args.n_jobs} "
                    + (f"--mat {args.mat.name} " if args.mat else "") + f"--out results/{args.out.name}",
-        "data": ({"file": args.mat.name} if args.mat else
+        "data": ({"file": args.mat.name} if args.mat else {"sets": list(real.SPLIT)} if args.size == "real" else
                  {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]})
-                | {"sha256": {str(one["draw"]): one["sha256"] for one in claims}},
+                | {"sha256": {str(one["size" if args.size == "real" else "draw"]): one["sha256"] for one in claims}},
         "protocol": plans[args.grids[0]],
         "protocols": plans,
         "settings": {"wanted": sum(len(part.wanted) for part in done), "finished": found.attrs["finished"]},
@@ -119,7 +137,7 @@ def provenance(args, done, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=list(PRESETS), default="book")
+    parser.add_argument("--size", choices=[*PRESETS, "real"], default="book")
     parser.add_argument("--mat", type=Path, help="the authors' full_dataset.mat, in place of synthetic clips")
     parser.add_argument("--out", type=Path, required=True, help="the table, .csv")
     parser.add_argument("--work", type=Path, help="where finished settings are kept")
@@ -133,8 +151,8 @@ def main():
     parser.add_argument("--collect", action="store_true")
     parser.add_argument("--allow-dirty", action="store_true", help="run, and note down, code that is in no commit")
     args = parser.parse_args()
-    if args.mat and args.draws > 1:
-        parser.error(f"--draws: 1 expected with --mat, found {args.draws}")
+    if (args.mat or args.size == "real") and args.draws > 1:
+        parser.error(f"--draws: 1 expected where clips are not synthetic, found {args.draws}")
     args.work = args.work or args.out.with_suffix(".parts")
     args.work.mkdir(parents=True, exist_ok=True)
     if not args.collect:
@@ -142,7 +160,7 @@ def main():
     todo, tables = list(parts(args)), []
     for part in todo:
         if not args.collect and not part.data.exists():
-            (load_willow(args.mat) if args.mat else make_preset(args.size, part.plan.draw)).save(part.data)
+            clips_of(args, part.plan).save(part.data)
         tables.append(table(part.folder, part.wanted) if args.collect else
                       sweep(part.data, part.wanted, part.plan, part.folder, n_jobs=args.n_jobs))
     finished = [(part, one) for part, one in zip(todo, tables, strict=True) if len(one)]

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ordering import Ordered, RidgeObjective, synthetic
 from ordering.baselines import uniform
 from ordering.clips import Clips
-from ordering.paper import experiments, stored
+from ordering.paper import experiments, real, stored
 from ordering.paper.experiments import FRACTIONS, METHODS, Plan, Setting, choose, draw_split, visible_labels
 from ordering.solver import one_hot
 from ordering.synthetic import make_clips, make_preset
@@ -368,6 +368,18 @@ def test_both_grids_are_parts_of_one_run(tmp_path):
     assert list(found) == [(0, "ours"), (0, "authors"), (1, "ours"), (2, "ours"), (3, "ours"), (4, "ours")]
     assert {one.method for one in found[0, "authors"]} == {"ours"} and len(found[0, "authors"]) == 5 * 6
     assert {(one.splits, one.split) for one in found[4, "ours"]} == {("plain", 0)}
+
+
+def test_the_real_sets_are_parts_of_one_run(tmp_path):
+    script = runpy.run_path(str(SCRIPT))
+    args = SimpleNamespace(size="real", mat=None, seed=0, draws=1, splits=5, kinds=["plain"], work=tmp_path,
+                           grids=["ours"], methods=list(METHODS))
+    parts = list(script["parts"](args))
+    assert [part.plan.size for part in parts] == list(real.SPLIT) and len({part.folder for part in parts}) == 4
+    for part in parts:
+        clips = script["clips_of"](args, part.plan)
+        assert clips.features.min() >= 0 and len(clips) >= 20
+        assert_allclose((clips.features**2).sum(axis=1), 1)
 
 
 @pytest.fixture

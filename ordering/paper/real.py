@@ -20,6 +20,7 @@ SETS: dict[str, Callable[[], Clips]] = {
     "motion capture, whole": lambda: datasets.load_mocap6(pieces_seconds=None),
     "chords": datasets.load_chords, "gestures": datasets.load_gestures, "birdsong": datasets.load_birdsong,
 }
+SPLIT = ("motion capture, pieces", "chords", "gestures", "birdsong")  # those with clips enough to be split
 LEAST_LOG = -15.0  # log-probability of a class below which differences do not count
 SECONDS = {name: datasets.INTERVAL_SECONDS.get(name, datasets.INTERVAL_SECONDS["mocap6"]) for name in SETS}
 
@@ -43,6 +44,22 @@ def standardised(clips: Clips) -> Clips:
     X = clips.features
     deviation = X.std(axis=0)
     return clips.with_features((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+
+
+def histograms(clips: Clips) -> Clips:
+    """The features as the paper has them: >= 0, rows of sum 1, square-rooted. All its baselines can read them.
+
+    Each column is moved to begin at 0 and divided by its deviation first.
+
+    Examples
+    --------
+    >>> X = histograms(datasets.load_gestures()).features
+    >>> bool(X.min() >= 0), bool(np.allclose((X**2).sum(axis=1), 1))
+    (True, True)
+    """
+    X = standardised(clips).features
+    X = X - X.min(axis=0)
+    return clips.with_features(np.sqrt(X / X.sum(axis=1, keepdims=True)))
 
 
 def pauses_listed(clips: Clips) -> Clips:
