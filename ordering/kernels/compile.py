@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
 import numba
 from threadpoolctl import ThreadpoolController
@@ -27,6 +28,12 @@ def in_threads(function, *lists):
         return list(pool.map(function, *lists))
 
 
+@cache
+def _libraries():
+    """The libraries that have threads of their own; to look for them takes as long as a small call."""
+    return ThreadpoolController()
+
+
 _LOCK = threading.Lock()
 _USERS: list = []
 
@@ -36,7 +43,7 @@ def _serial_blas():
     """One BLAS thread for as long as anybody is inside; the first in sets the limit, the last out lifts it."""
     with _LOCK:
         if not _USERS:
-            _USERS.append(ThreadpoolController().limit(limits=1, user_api="blas"))
+            _USERS.append(_libraries().limit(limits=1, user_api="blas"))
         _USERS.append(None)
     try:
         yield

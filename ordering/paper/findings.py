@@ -189,6 +189,7 @@ def in_words(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def headlines(tests: pd.DataFrame) -> str:
-    """The main findings from what `verdicts` gives, a line each: verdict, finding and numbers."""
-    return "\n".join(f"{one.here.upper()}: {one.family}, {one.finding}" + f"\n    {one.numbers}" * bool(one.numbers)
+    """The main findings from what `verdicts` gives as a list in Markdown: verdict, finding and numbers."""
+    return "\n".join(f"- **{one.here[0].upper()}{one.here[1:]}**: {one.finding} *({one.family})*"
+                     + f". {one.numbers}" * bool(one.numbers)
                      for one in in_words(tests[tests["headline"] == "yes"]).itertuples())

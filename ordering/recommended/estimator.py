@@ -132,26 +132,27 @@ class Recommended(OrderedActionLabeling):
         held = known[clips.mask(some)]
         shares = SHARES if self.centring is None else (self.centring,)
         whitenings = {share: whiten(clips.features, clips.lengths, share) for share in shares}
-        rows = {share: pooled(w(part.features, part.lengths), part.lengths, size) for share, w in whitenings.items()}
-        T = rows[shares[0]][1]
+        T = -(-part.lengths // size)
+        rows = {share: pooled(w(part.features, part.lengths), part.lengths, size)[0] for share, w in whitenings.items()}
         held = held if size == 1 else np.zeros((int(T.sum()), clips.n_classes))
         told = held.min(axis=1, initial=0.0) < 0
         starts, right = np.cumsum(T) - T, {}
         own = np.flatnonzero(np.logical_and.reduceat(told, starts))
         usual = self.minimum_duration or _usual_duration(int(T.sum()), part)
 
+        blocks = Clips(rows[shares[0]], T, part.transcripts, part.n_actions, part.background)
+        others = rounds.replaced(blocks)
+
         def tried(share, L, way):
-            at = Clips(rows[share][0], T, part.transcripts, part.n_actions, part.background)
-            (presence, learn), lists = way, Lists(at, L)
-            model, P = fit_rounds(at.features, lists, 0 * held, learn, presence=presence)
+            (presence, learn), lists = way, Lists(blocks, L)
+            model, P = fit_rounds(rows[share], lists, 0 * held, learn, presence=presence)
             right[share, L, way] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
-            return tell((rounds.evidence(at.features, model, P, lists, L), model))
+            return tell((rounds.evidence(rows[share], model, P, lists, L, others), model))
 
         found = {(share, min(usual, 2), THERE): tried(share, min(usual, 2), THERE) for share in shares}
         best = _most_evident(found)
         if len(own) >= TRUSTED_CLIPS and self.minimum_duration is None:
-            others = [(best[0], L, THERE) for L in (1, 2, 3, 5) if L != best[1]]
-            found |= {way: tried(*way) for way in others}
+            found |= {way: tried(*way) for way in [(best[0], L, THERE) for L in (1, 2, 3, 5) if L != best[1]]}
             sure = {way: (r - right[best]).mean() - (r - right[best]).std() / np.sqrt(len(own))
                     for way, r in right.items()}
             surest = max(sure, key=lambda way: sure[way])

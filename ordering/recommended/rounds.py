@@ -86,24 +86,34 @@ def gaussian_scores(rows, means, covariance):
     return rows @ B - 0.5 * (means.T * B).sum(axis=0)
 
 
-def classifier(rows, posterior, run=None, for_means=None, weight=None, shrink=20.0, ridge=0.1):
+def classifier(rows, posterior, run=None, for_means=None, weight=None, shrink=20.0, ridge=0.1, squares=None):
     """Means (C, q) and common covariance (q, q) of classes; means shrink towards the overall one, 0.
 
     With `run` (the number of each row's run) half of the covariance is that inside runs; `for_means` (N, C) are other
-    weights for the means; `weight` (N,) counts rows more than once.
+    weights for the means; `weight` (N,) counts rows more than once; `squares` are those of `squares_of`.
     """
-    weight = np.ones(len(rows)) if weight is None else weight
-    P, M = posterior * weight[:, None], (posterior if for_means is None else for_means) * weight[:, None]
-    means = M.T @ rows / (M.sum(axis=0) + shrink)[:, None]
-    sums = P.T @ rows
-    within = (rows * weight[:, None]).T @ rows - sums.T @ means - means.T @ sums
-    within += (means * P.sum(axis=0)[:, None]).T @ means
-    within = (within + within.T) / (2 * weight.sum())
+    P = posterior if weight is None else posterior * weight[:, None]
+    sums, total = P.T @ rows, len(rows) if weight is None else weight.sum()
+    M, for_sums = P, sums
+    if for_means is not None:
+        M = for_means if weight is None else for_means * weight[:, None]
+        for_sums = M.T @ rows
+    means = for_sums / (M.sum(axis=0) + shrink)[:, None]
+    weighted, plain = squares_of(rows, weight) if squares is None else squares
+    within = weighted - sums.T @ means - means.T @ sums + (means * P.sum(axis=0)[:, None]).T @ means
+    within = (within + within.T) / (2 * total)
     if run is not None:
         n = np.bincount(run)
-        rest = rows - np.repeat(np.add.reduceat(rows, np.cumsum(n) - n) / n[:, None], n, axis=0)
-        within = (within + rest.T @ rest / max(len(rows) - len(n), 1)) / 2
+        of_runs = np.add.reduceat(rows, np.cumsum(n) - n)
+        inside = plain - of_runs.T @ (of_runs / n[:, None])
+        within = (within + inside / max(len(rows) - len(n), 1)) / 2
     return means, within + (ridge * np.trace(within) / rows.shape[1] + 1e-9) * np.eye(rows.shape[1])
+
+
+def squares_of(rows, weight=None):
+    """Sums (q, q) of the outer products of rows, weighted and plain: the same in all rounds."""
+    plain = rows.T @ rows
+    return (plain if weight is None else (rows * weight[:, None]).T @ rows), plain
 
 
 def run_numbers(posterior, lists):
@@ -133,12 +143,13 @@ def fit_rounds(rows, lists, known, learn=True, start=None, presence=ALWAYS, weig
     weights = np.full(3, WEIGHT) if start else np.append(np.geomspace(FIRST_WEIGHT, WEIGHT, ROUNDS), [WEIGHT, WEIGHT])
     if model is None:
         posterior, _, visits = lists.sum_paths(known)
+    squares = squares_of(rows, weight)
     for i, w in enumerate(weights):
         if i or start is None:
             run = run_numbers(posterior, lists.with_presence(presence)) if start or i > 2 else None
             if learn and (start or i >= ROUNDS // 2):
                 presence = lists.presence(visits)
-            means, covariance = classifier(rows, posterior, run, weight=weight)
+            means, covariance = classifier(rows, posterior, run, weight=weight, squares=squares)
             model = Model(means, covariance, _stay(lists, posterior, visits), presence)
         posterior, _, visits = lists.with_presence(presence).sum_paths(model.scores(rows, w) + known)
         hold(posterior, known)
@@ -188,20 +199,26 @@ def cross_fitted(rows, labels, lists, known, weight=None):
     return posterior
 
 
-def evidence(rows, model, posterior, lists, copies):
+def evidence(rows, model, posterior, lists, copies, others=None):
     """How clearly the features tell each clip's list from lists with one action replaced (n,): no label is read.
 
-    Mean over draws of the difference of log-partitions, cut to [-MOST, MOST].
+    Mean over draws of the difference of log-partitions, cut to [-MOST, MOST]; `others` are those of `replaced`.
     """
-    rng, clips, gains = np.random.default_rng(0), lists.clips, []
-    scores = 0.5 * gaussian_scores(rows, *classifier(rows, posterior))
+    gains, scores = [], 0.5 * gaussian_scores(rows, *classifier(rows, posterior))
     own = lists.with_presence(model.presence).sum_paths(scores, only_total=True)[1]
-    for _ in range(DRAWS):
-        others, changed = replaced_once(clips.transcripts, clips.n_actions, rng)
-        other = Lists(Clips(rows, clips.lengths, others, clips.n_actions, clips.background), copies)
-        total = other.with_presence(model.presence).sum_paths(scores, only_total=True)[1]
+    for clips, changed in replaced(lists.clips) if others is None else others:
+        other = Lists(clips, copies).with_presence(model.presence)
+        total = other.sum_paths(scores, only_total=True)[1]
         gains.append(np.where(changed, np.clip(own - total, -MOST, MOST), 0.0))
     return np.mean(gains, axis=0)
+
+
+def replaced(clips):
+    """The clips with one action of each list replaced, and where that could be done, for each draw."""
+    rng, none = np.random.default_rng(0), np.zeros((clips.n_intervals, 1))
+    draws = [replaced_once(clips.transcripts, clips.n_actions, rng) for _ in range(DRAWS)]
+    return [(Clips(none, clips.lengths, lists, clips.n_actions, clips.background), changed)
+            for lists, changed in draws]
 
 
 def replaced_once(transcripts, n_actions, rng):

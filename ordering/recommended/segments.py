@@ -11,7 +11,7 @@ import numpy as np
 
 from ordering.admissible import bounds_of_parts
 from ordering.kernels.compile import compiled, in_threads
-from ordering.recommended.rounds import classifier, hold, run_numbers
+from ordering.recommended.rounds import classifier, hold, run_numbers, squares_of
 
 ROUNDS, WEIGHT, LARGEST_OFFSET = 5, 0.5, 0.1
 INSIDE, LOGS, SQUARES, OFFSET, INTERVALS, LONG = range(1, 7)  # moments of a class's segments; 0 is their number
@@ -34,10 +34,10 @@ def segment_rounds(rows, lists, posterior, presence, known, learn=True, weight=N
     kind = (np.arange(C) == clips.background_class).astype(np.int64)  # actions and background share statistics
     must = np.isinf(lists._chains.skip)
     m = np.full(C, np.log(max(len(rows) / (must.sum() + np.mean(presence) * (~must).sum()), 1.0)) - 0.2)
-    s, v = np.full(C, 0.5), np.array([1e-4, 1e-4])
+    s, v, squares = np.full(C, 0.5), np.array([1e-4, 1e-4]), squares_of(rows, weight)
     for i in range(ROUNDS):
         run = run_numbers(posterior, lists) if i else None
-        means, W = classifier(rows, posterior, run, for_means, weight, 1.0, 0.05)
+        means, W = classifier(rows, posterior, run, for_means, weight, 1.0, 0.05, squares)
         lists = lists.with_presence(presence)
         posterior, for_means, visits, moments = _sum_segments(rows, lists, means, W, known, kind, m, s, v)
         hold(posterior, known)
