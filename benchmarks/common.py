@@ -68,21 +68,27 @@ def exponent(sizes, values):
 
 
 def report(name, rows, options, quiet=False, prefix="benchmarks-", **more):
-    """Print rows (dicts with the same keys) as a Markdown table; write benchmarks-NAME.csv (or another prefix)."""
-    columns = list(rows[0])
+    """Print rows (dicts with the same keys) as a Markdown table; write benchmarks-NAME.csv (or another prefix).
+
+    Rows of an earlier run keep the provenance that they bring.
+    """
+    origin = {"command": _command(options), **more, **_machine()}
+    columns = [name for name in rows[0] if name not in origin]
     if not quiet:
         print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for row in [] if quiet else rows:
         print(f"| {' | '.join(_short(row[column]) for column in columns)} |")
-    given = [f"--{key}" if value is True else f"--{key} {value}"
-             for key, value in vars(options).items() if key not in ("out", "child") and value is not False]
-    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
-    origin = {"command": command, **more, **_machine()}
     options.out.mkdir(exist_ok=True)
     with whole_file(options.out / f"{prefix}{name}.csv", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *origin])
         writer.writeheader()
-        writer.writerows({**row, **origin} for row in rows)
+        writer.writerows({**origin, **row} for row in rows)
+
+
+def _command(options):
+    given = [f"--{key}" if value is True else f"--{key} {value}"
+             for key, value in vars(options).items() if key not in ("out", "child") and value is not False]
+    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
 
 
 def _short(value):

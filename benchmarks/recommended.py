@@ -6,7 +6,7 @@ Writes results/recommended.csv (every set, lists with background runs and lists 
 recommended-labels.csv (IoU against the share of labelled clips) and recommended-calibration.csv (expected calibration
 error, with the exponent chosen on the other sets). The cheap methods come first; the 2014 setting and each change
 alone are left out on sets of more than --rows intervals. After --minutes no new run starts: what is missing then is
-not in the tables, which are written as they grow.
+not in the tables, which are written as they grow. --resume keeps what they have and runs what is missing.
 """
 
 import time
@@ -14,10 +14,12 @@ from contextlib import contextmanager
 
 import common
 import numpy as np
+import pandas as pd
 
 from ordering import Clips, OrderedActionLabeling
 from ordering.metrics import interval_scores, summary
 from ordering.paper import real
+from ordering.paper.experiments import Plan
 from ordering.recommended import Recommended, estimator, rounds
 from ordering.synthetic import make_preset
 
@@ -96,7 +98,8 @@ def chosen_2014(clips, seed=0):
     rows, best = clips.mask(val), (-1.0, None)
     for lam in (1e-4, 1e-3, 1e-2):
         for kappa0 in (0.0, 1e-6, 1e-5, 1e-4):
-            labels = OrderedActionLabeling(lam, kappa0, solver="block").fit(clips).labels_
+            model = OrderedActionLabeling(lam, kappa0, solver="block", tol=Plan.tol, n_iter=Plan.n_iter)
+            labels = model.fit(clips).labels_
             score = interval_scores(clips.labels[rows], labels[rows], clips.lengths[np.sort(val)], background_of(clips),
                                     normalize="union").mean
             best = max(best, (score, labels), key=lambda b: b[0])
@@ -144,13 +147,21 @@ class Tables:
 
     def __init__(self, options):
         self.options, self.end = options, time.monotonic() + 60 * options.minutes
-        self.main, self.labels, self.sure = [], [], []
+        self.main, self.labels, self.sure = map(self._stored, ("", "-labels", "-calibration"))
+        for row in self.sure:
+            row["errors"] = {t: row[f"ece_{t}"] for t in TEMPERS}
+        self.done = {(row["set"], row["lists"], row["seed"], row["method"]) for row in self.main}
+        self.curves = {(row["set"], row["order"]) for row in self.labels}
+
+    def _stored(self, name):
+        file = self.options.out / f"recommended{name}.csv"
+        return pd.read_csv(file).to_dict("records") if self.options.resume and file.exists() else []
 
     def over(self):
         return time.monotonic() > self.end
 
     def run(self, name, mode, seed, clips, method, function):
-        if self.over():
+        if self.over() or (name, mode, seed, method) in self.done:
             return
         background, start = background_of(clips), time.perf_counter()
         if method == "recommended":
@@ -240,7 +251,8 @@ def main():
     options = common.arguments(__doc__, ("seeds", 5, "draws of each synthetic set"),
                                ("minutes", 600, "after which no new run starts"),
                                ("orders", 3, "orders of labelled clips"), ("clips", 100, "most clips of a curve"),
-                               ("rows", 1_000_000, "most intervals of a set for the dear methods"))
+                               ("rows", 1_000_000, "most intervals of a set for the dear methods"),
+                               ("resume", False, "keep what the tables have"))
     tables = Tables(options)
     first = sorted(cases([0]), key=lambda case: case[-1].n_intervals)
     for case in first:
@@ -251,16 +263,16 @@ def main():
         for name, mode, _, clips in first:
             if name in CURVES and mode == ("actions" if SPARE[id(clips)] is not None else "runs"):
                 part = clips.subset(np.arange(min(options.clips, len(clips))))
-                if not tables.over():
+                if not tables.over() and (name, order) not in tables.curves:
                     tables.curve(name, part, order)
     tables.end = end
-    for method, function in DEAR.items():
-        for case in first:
-            if case[-1].n_intervals <= options.rows:
-                tables.run(*case, method, function)
     for seed in range(1, options.seeds):
         for case in cases([seed]):
             for method, function in CHEAP.items() if case[0] not in real.SETS else ():
+                tables.run(*case, method, function)
+    for method, function in DEAR.items():
+        for case in first:
+            if case[-1].n_intervals <= options.rows:
                 tables.run(*case, method, function)
 
 
