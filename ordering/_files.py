@@ -236,4 +236,7 @@ def _array(file, size):
             or math.prod(shape) * dtype.itemsize > size - file.tell():
         raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
     file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    if dtype.kind == "U" and array.ravel().view(np.dtype("u4").newbyteorder(dtype.byteorder)).max(initial=0) > 0x10FFFF:
+        raise ValueError("text of characters that do not exist")
+    return array

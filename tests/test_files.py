@@ -232,7 +232,7 @@ def npy(shape, kind="<f4", size=64, descr=None):
     npy("(17,)"), npy("(4294967296, 4294967296)"), npy("(9223372036854775807, 2)"), npy("(True, 16)"), npy("(-1,)"),
     npy("(16, 1.0)"), npy("(1000000000000,)", "<U0"), npy("(1000000000000,)", "V0"), npy("(2,)", "|O"),
     npy("(1,)", descr="('<f4', (1000000000,))"), npy("(1,)", descr="[('a', '<f4')]"), npy("16"),
-    npy("(16,)").replace(b"NUMPY\x01", b"NUMPY\x03")])
+    npy("(16,)").replace(b"NUMPY\x01", b"NUMPY\x03"), npy("(8,)", "<U2")[:-1] + b"\xff"])
 @pytest.mark.parametrize("inside", [False, True])
 def test_what_is_no_array_of_the_file_s_size(tmp_path, content, inside):
     path, before = tmp_path / "a", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -121,7 +121,7 @@ def _read_table(path):
     try:
         [float(entry) for entry in lines[0].split(delimiter)]
     except ValueError:
-        lines = lines[1:]
+        lines = lines[1:] or ["no row of numbers"]
     try:
         return np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
     except ValueError as error:

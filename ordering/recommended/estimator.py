@@ -238,7 +238,8 @@ class Recommended(OrderedActionLabeling):
                   "grammar_.first": (C,), "grammar_.step": (C, C), "grammar_.last": (C,)}
         wrong = [name for name, shape in shapes.items() if arrays[name].shape != shape
                  or arrays[name].dtype.kind != "f" or np.isnan(arrays[name]).any()]
-        if wrong or arrays["n_classes_"] != C or arrays["copies_"].dtype.kind != "i" or arrays["copies_"].min() < 1:
+        copies = arrays["copies_"]
+        if wrong or arrays["n_classes_"] != C or copies.ndim != 1 or copies.dtype.kind != "i" or copies.min() < 1:
             raise ValueError(f"other arrays than those of {C} classes and {d} features, {wrong}")
         for name, kind in (("whitening_", Whitening), ("model_", Model), ("grammar_", Grammar)):
             setattr(self, name, kind(**{key: arrays[f"{name}.{key}"][()] for key in kind._fields}))
