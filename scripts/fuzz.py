@@ -23,6 +23,7 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -240,10 +241,9 @@ class Forked:
 
     def __init__(self, command, **_):
         read, write = os.pipe()
-        sys.stdout.flush()
         self.pid, self.stdout = os.fork(), os.fdopen(read, "rb")
         if self.pid == 0:
-            os.dup2(write, 1)
+            sys.stdout = os.fdopen(write, "w")
             try:
                 _matlab._main(*map(str, command[3:]))
                 sys.stdout.flush()
@@ -278,9 +278,9 @@ def outcome(read, path):
 
 
 def run(read, path):
-    """The outcome of a process, what it says of it, its seconds and its peak of memory in megabytes."""
+    """The outcome of a process, what it says of it, its seconds of computing and its peak of memory in megabytes."""
     source, target = os.pipe()
-    start, pid = time.monotonic(), os.fork()
+    pid = os.fork()
     if pid == 0:
         os.close(source)
         signal.alarm(SECONDS)
@@ -293,11 +293,11 @@ def run(read, path):
     os.close(target)
     with os.fdopen(source, "rb") as pipe:
         said = pipe.read()
-    status = os.waitpid(pid, 0)[1]
+    _, status, used = os.wait4(pid, 0)
     if not said:
         said = json.dumps(["hang" if status == signal.SIGALRM else "crash", f"status {status}", 0.0])
     kind, text, peak = json.loads(said)
-    return kind, text, time.monotonic() - start, peak
+    return kind, text, used.ru_utime + used.ru_stime, peak
 
 
 def main():
@@ -310,7 +310,7 @@ def main():
     _matlab.subprocess = SimpleNamespace(Popen=Forked, PIPE=None, DEVNULL=None)
     with tempfile.TemporaryDirectory() as folder:
         good = {name: one for name, one in targets(Path(folder)).items() if not args.only or name in args.only}
-        table = fuzz(good, args.minutes * 60, random.Random(args.seed), args.keep)
+        table = fuzz(good, random.Random(args.seed), args.minutes * 60, args.keep)
     print(f"{'kind':24}{'inputs':>8}{'read':>8}{'refused':>8}{'other':>6}{'slowest':>9}{'memory':>8}  (s, MB)")
     for name, (counts, slowest, peak) in table.items():
         n, read, refused = counts.total(), counts["read"], counts["refused"]
@@ -318,7 +318,7 @@ def main():
     sys.exit(any(set(counts) - {"read", "refused"} for counts, *_ in table.values()))
 
 
-def fuzz(good, seconds, rng, keep):
+def fuzz(good, rng, seconds, keep=None, rounds=sys.maxsize):
     """Counts of outcomes, slowest time and largest memory of each kind; the kinds take turns."""
     table, end, seen = {name: [Counter(), 0.0, 0.0] for name in good}, time.monotonic() + seconds, Counter()
     base = {}
@@ -328,7 +328,7 @@ def fuzz(good, seconds, rng, keep):
             kind, text, _, peak = run(read, path)
             assert kind == "read", (name, kind, text)
             base[name] = max(base.get(name, 0), peak)
-    while time.monotonic() < end:
+    for _ in takewhile(lambda _: time.monotonic() < end, range(rounds)):
         for name, (path, contents, read) in good.items():
             data = changed(rng.choice(contents), contents, rng)
             path.write_bytes(data)

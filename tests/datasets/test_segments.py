@@ -262,8 +262,8 @@ def test_files_of_a_folder_are_written_all_or_none(tmp_path, monkeypatch, format
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     @contextmanager
-    def full(target, mode):
-        with whole(target, mode) as file:
+    def full(target, *mode, **options):
+        with whole(target, *mode, **options) as file:
             calls.append(target)
             if len(calls) == 3:
                 raise OSError(errno.ENOSPC, "No space left on device")
