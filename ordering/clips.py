@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ordering._check import is_integer
-from ordering._files import require_regular, stored_arrays, whole_file
+from ordering._files import whole_file
 from ordering._runs import runs
+from ordering._stored import require_regular, stored_arrays
 
 BACKGROUNDS = ("around", "between", "optional", None)
 MAX_FAULTS = 20

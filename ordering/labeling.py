@@ -16,8 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordering._check import number, one_of
-from ordering._files import require_regular, stored_arrays, whole_file
+from ordering._files import whole_file
 from ordering._runs import runs
+from ordering._stored import require_regular, stored_arrays
 from ordering._version import __version__
 from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
 from ordering.clips import Clips, as_features, bad_values

@@ -26,7 +26,8 @@ from typing import NamedTuple
 import pandas as pd
 
 import ordering
-from ordering._files import read_json, whole_file
+from ordering._files import whole_file
+from ordering._stored import read_json
 from ordering.datasets import load_willow
 from ordering.paper.experiments import FRACTIONS, GRIDS, KEY, METHODS, Plan, Setting, settings, sweep, table
 from ordering.synthetic import PRESETS, make_preset

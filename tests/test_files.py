@@ -15,7 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from ordering import OrderedActionLabeling
-from ordering._files import read_json, stored_arrays, whole_file
+from ordering._files import whole_file
+from ordering._stored import read_json, stored_arrays
 from ordering.datasets import write_segments
 from ordering.datasets.formats import SUFFIXES
 from ordering.paper import experiments

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordering._files import stored_arrays
+from ordering._stored import stored_arrays
 from ordering.clips import bad_values, fault_message
 
 MOST_LABELS = 250  # for each frame of features, such as video at 250 frames a second and a feature for each second

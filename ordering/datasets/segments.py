@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ordering._files import require_regular, whole_file
+from ordering._files import whole_file
+from ordering._stored import require_regular
 from ordering.clips import Clips, compress
 from ordering.datasets.formats import READERS, SUFFIXES, WRITERS, Row
 

@@ -25,7 +25,8 @@ from tqdm.auto import tqdm
 from ordering import baselines, metrics
 from ordering._check import one_of
 from ordering._extras import needs
-from ordering._files import read_json, whole_file
+from ordering._files import whole_file
+from ordering._stored import read_json
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
 from ordering.at_least_one import AtLeastOne
 from ordering.clips import Clips
