@@ -347,3 +347,25 @@ def test_what_is_no_file_of_clips(tmp_path):
     for path in (tmp_path / "array.npz", tmp_path / "empty.npz", tmp_path / "header.npz"):
         with pytest.raises(ValueError, match=f"{path.name}: a file of Clips.save expected, found"):
             Clips.load(path)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"lengths": [], "transcripts": [], "features": np.zeros((0, 3))}, "lengths: at least one clip expected"),
+    ({"transcripts": 3}, "transcripts: a sequence expected, found 3"),
+    ({"labels": [[1], [1, 2]]}, "labels: a 1-D sequence of ints expected"),
+    ({"features": [["x"] * 3] * 9}, "features of real numbers expected, found dtype <U1"),
+    ({"features": np.zeros((9, 3), complex)}, "features of real numbers expected, found dtype complex128")])
+def test_arguments_of_another_kind(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**{"features": np.zeros((9, 3))} | arguments)
+
+
+@pytest.mark.parametrize("features", [[[1, 2, 3]] * 9, np.ones((9, 3), bool), np.ones((9, 3), ">f4"),
+                                      sp.lil_matrix(np.ones((9, 3), np.int8)), sp.coo_array(np.ones((9, 3)))])
+def test_other_numbers_become_float64(features):
+    assert make(features).features.dtype == np.float64
+
+
+def test_no_clip_at_all():
+    with pytest.raises(ValueError, match="features: at least one clip expected, found an empty list"):
+        Clips.from_list([], [])

@@ -756,3 +756,9 @@ def test_text_files_of_old_systems(root):
             text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             path.write_bytes(mark + text.replace(b"\n", end))
         assert same(load(root), expected)
+
+
+def test_a_bad_byte_in_a_split_file(root):
+    (root / "splits" / "s").write_bytes(b"a\n\xff\n")
+    with pytest.raises(ValueError, match="splits/s: a text file in UTF-8 expected"):
+        load(root, split="s")

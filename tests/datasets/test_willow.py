@@ -531,3 +531,19 @@ def test_what_is_declared_and_not_stored_is_never_uninitialised_memory(tmp_path)
         space = h5py.h5s.create_simple(file[file["X"][0, 0]].shape)
         return h5py.Dataset(h5py.h5d.create(file.id, b"new", h5py.h5t.IEEE_F64LE, space, plist))
     assert np.all(datasets.load_willow(changed_v73(tmp_path, replaced(unfilled)))[0].features == 0)
+
+
+def test_labels_of_one_class(tmp_path):
+    features, labels, transcripts = make_parts(2)
+    variables = full_variables(features, labels, transcripts)
+    variables["Y"] = cell([np.ones((len(part), 1)) for part in labels])
+    save_v5(tmp_path / "bad.mat", variables)
+    with pytest.raises(ValueError, match="(?s)bad.mat: .*Y: columns of at least one action and .*found 1"):
+        datasets.load_willow(tmp_path / "bad.mat")
+
+
+def test_structs_of_v73_without_actions(tmp_path):
+    def change(file, item):
+        del file["hw3/actid"]
+    with pytest.raises(ValueError, match="bad.mat: hw3: structs with a field actid expected"):
+        datasets.load_willow(changed_v73(tmp_path, change))
