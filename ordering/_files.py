@@ -56,8 +56,10 @@ def whole_file(path: str | os.PathLike[str], mode: str = "w", **options: Any) ->
                 os.chmod(draft, stat.S_IMODE(target.stat().st_mode))
             yield file
         os.replace(draft, target)
-    except BaseException:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, os.fspath(draft)):
+            error.filename = os.fspath(path)  # a full disk has no name of its own
         raise
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from ordering._check import is_integer
 from ordering._files import whole_file
 from ordering._runs import runs
+from ordering._stored import require_regular, stored_arrays
 
 BACKGROUNDS = ("around", "between", "optional", None)
 MAX_FAULTS = 20
@@ -136,7 +136,7 @@ class Clips:
         >>> [t.tolist() for t in clips.transcripts]
         [[1], [0]]
         """
-        features = [f if sp.issparse(f) else np.asarray(f) for f in features]
+        features = [_checked_csr(f) if sp.issparse(f) else np.asarray(f) for f in features]
         if not features:
             raise ValueError("features: at least one clip expected, found an empty list")
         if n_actions is None:
@@ -226,19 +226,20 @@ class Clips:
     @classmethod
     def load(cls, path: str | Path) -> Clips:
         """Read what `save` wrote."""
+        require_regular(path)
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                parts = {name: stored[name] for name in stored.files}
+            parts = stored_arrays(path)
             X = parts["features"] if "features" in parts else sp.csr_matrix(
                 (parts["data"], parts["indices"], parts["indptr"]), tuple(parts["shape"]))
-            transcripts = np.split(parts["transcripts"], np.cumsum(parts["transcript_lengths"])[:-1])
+            lengths = parts["transcript_lengths"].tolist()
+            if min(lengths, default=0) < 0 or sum(lengths) != len(parts["transcripts"]):
+                raise ValueError(f"transcripts of {len(parts['transcripts'])} actions, their lengths {lengths[:20]}")
+            transcripts = np.split(parts["transcripts"], np.cumsum(lengths)[:-1])
             background = str(parts["background"])
             names = {name: parts[name].tolist() for name in ("action_names", "clip_names") if name in parts}
-            return cls(X, parts["lengths"], transcripts, int(parts["n_actions"]),
+            return cls(X, parts["lengths"], transcripts, parts["n_actions"].item(),
                        None if background == "None" else background, parts.get("labels"), **names)
-        except FileNotFoundError:
-            raise
-        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"{path}: a file of Clips.save expected, found {error}") from None
 
     def __len__(self) -> int:
@@ -471,26 +472,25 @@ def bad_values(features: Any, offsets: ArrayLike) -> list[tuple[int, int, float,
         values = (block.data if sp.issparse(block) else block).ravel(order="K")
         if values.size == 0 or np.vdot(values, values) < limit**2:  # one read; NaN is not less
             continue
-        block = block.toarray() if sp.issparse(block) else block
-        bad = ~(np.abs(block) <= limit)
-        clips = np.searchsorted(offsets, start + np.arange(len(block)), side="right")
-        for clip in np.unique(clips[bad.any(axis=1)]):
-            rows = np.flatnonzero(clips == clip)
-            row, column = np.unravel_index(int(bad[rows].argmax()), (len(rows), block.shape[1]))
-            first = (start + int(rows[row]), int(column), float(block[rows[row], column]), 0)
-            first = found.get(int(clip), first)
-            found[int(clip)] = (*first[:3], first[3] + int(bad[rows].sum()))
+        if sp.issparse(block):
+            block = block.tocoo()
+            rows, columns, values = block.row, block.col, block.data
+        else:
+            rows, columns = np.nonzero(~(np.abs(block) <= limit))
+            values = block[rows, columns]
+        bad = np.flatnonzero(~(np.abs(values) <= limit))
+        clips, firsts, counts = np.unique(np.searchsorted(offsets, start + rows[bad], side="right"),
+                                          return_index=True, return_counts=True)
+        for clip, i, count in zip(clips.tolist(), bad[firsts].tolist(), counts.tolist(), strict=True):
+            first = found.get(clip, (start + int(rows[i]), int(columns[i]), float(values[i]), 0))
+            found[clip] = (*first[:3], first[3] + count)
     return list(found.values())
 
 
 def as_features(features: Any) -> Any:
     """`features` as a 2-D float32 or float64 array or CSR matrix, unchanged where they are one already."""
     if sp.issparse(features):
-        features = features.tocsr()
-        try:
-            features.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"features: a valid CSR matrix expected, found {error}") from None
+        features = _checked_csr(features)
     elif not isinstance(features, np.ndarray):
         features = np.asarray(features)
     if features.ndim != 2:
@@ -500,6 +500,19 @@ def as_features(features: Any) -> Any:
     if features.dtype not in (np.float32, np.float64):
         features = features.astype(np.float64)
     return features
+
+
+def _checked_csr(matrix):
+    """A sparse matrix as CSR, its indices checked before SciPy uses them."""
+    try:
+        if hasattr(matrix, "check_format"):  # rows, columns or blocks compressed
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo" and any(np.any((index < 0) | (index >= size))
+                                            for index, size in zip(matrix.coords, matrix.shape, strict=True)):
+            raise ValueError(f"indices outside of shape {matrix.shape}")
+    except ValueError as error:
+        raise ValueError(f"features: a valid CSR matrix expected, found {error}") from None
+    return matrix.tocsr()
 
 
 def _as_sequence(values, what):
@@ -519,6 +532,9 @@ def _as_ints(values, what, faults):
         return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         faults.append(f"{what}: a 1-D sequence of ints expected, found {array.dtype} of shape {array.shape}")
+        return None
+    if array.max() > np.iinfo(np.int64).max:
+        faults.append(f"{what}: ints below 2**63 expected, found {array.max()}")
         return None
     return array.astype(np.int64)
 

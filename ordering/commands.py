@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 from ordering import baselines, metrics
 from ordering._check import number, one_of, positive_integer
 from ordering._files import free_folder, whole_folder
-from ordering.clips import Clips
+from ordering.clips import BACKGROUNDS, Clips
 from ordering.datasets import frames_that_fit, load_mocap6, load_segmentation_folder, segments, write_segments
 from ordering.labeling import OrderedActionLabeling
 from ordering.timelines import MOST_FIRST, counted, write_timelines
@@ -274,6 +274,17 @@ def _model(path):
     if not set(KEPT) <= set(model.extra_):
         raise ValueError(f"{path}: a model of `python -m ordering label` expected, found {sorted(model.extra_)} of "
                          f"{sorted(KEPT)}")
+    kept = model.extra_
+    try:
+        positive_integer("frames_per_interval", kept["frames_per_interval"])
+        one_of("background", kept["background"], BACKGROUNDS)
+        if kept["fps"] is not None:
+            number("fps", kept["fps"], above=0)
+        names, C = kept["action_names"], len(model.coef_) - (kept["background"] is not None)
+        if not isinstance(names, list) or len(names) != C or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"action_names: {C} names expected, found {names!r}")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return model
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordering._check import number, one_of
 from ordering._files import whole_file
 from ordering._runs import runs
+from ordering._stored import require_regular, stored_arrays
 from ordering._version import __version__
 from ordering.admissible import AdmissibleSet, as_set, random_blocks, round_scores
 from ordering.clips import Clips, as_features, bad_values
@@ -211,20 +212,19 @@ class OrderedActionLabeling(BaseEstimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> OrderedActionLabeling:
         """Read what `save` wrote: a fitted model without `solution_` and `Z_`, and with `extra_`."""
-        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for ever
-            raise ValueError(f"{path}: a regular file expected, found something else")
-        with open(path, "rb") as file:
-            try:
-                with np.load(file, allow_pickle=False) as stored:
-                    arrays = {name: stored[name] for name in stored.files}
-                about = json.loads(str(arrays.pop("about")))
-                kind = next(kind for kind in _kinds(cls) if kind.__name__ == about["class"])
-                model = kind(**about["parameters"])
-                model._from_arrays(arrays)
-                model.extra_ = dict(about["extra"])
-            except Exception as error:  # NumPy's reader trips over foreign bytes in many ways
-                found = str(error) or type(error).__name__
-                raise ValueError(f"{path}: a file of {cls.__name__}.save expected, found {found}") from None
+        require_regular(path)
+        try:
+            arrays = stored_arrays(path)
+            about = json.loads(str(arrays.pop("about")))
+            kind = next(kind for kind in _kinds(cls) if kind.__name__ == about["class"])
+            model = kind(**about["parameters"])
+            model._from_arrays(arrays)
+            model.extra_ = dict(about["extra"])
+        except OSError:
+            raise
+        except Exception as error:  # anything may stand in an array
+            found = str(error) or type(error).__name__
+            raise ValueError(f"{path}: a file of {cls.__name__}.save expected, found {found}") from None
         return model
 
     def _arrays(self):
@@ -235,7 +235,9 @@ class OrderedActionLabeling(BaseEstimator):
         """Take what `_arrays` gave."""
         coef, intercept, labels = (arrays[name] for name in ("coef_", "intercept_", "labels_"))
         shapes_fit = coef.ndim == 2 and intercept.shape == coef.shape[:1] and labels.ndim == 1
-        if not shapes_fit or not np.all(np.isfinite(coef)) or not np.all(np.isfinite(intercept)):
+        kinds = coef.dtype.kind + intercept.dtype.kind + labels.dtype.kind
+        if not shapes_fit or kinds not in ("ffi", "ffu") or not np.all(np.isfinite(coef)) \
+                or not np.all(np.isfinite(intercept)):
             raise ValueError(f"classifiers of shapes {coef.shape} and {intercept.shape}, or not finite")
         self.coef_, self.intercept_, self.labels_ = coef, intercept, labels
         self.n_features_in_ = coef.shape[1]

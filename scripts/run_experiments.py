@@ -30,6 +30,7 @@ import pandas as pd
 
 import ordering
 from ordering._files import whole_file
+from ordering._stored import read_json
 from ordering.datasets import load_willow
 from ordering.paper import real
 from ordering.paper.experiments import FRACTIONS, GRIDS, KEY, METHODS, Plan, Setting, settings, sweep, table
@@ -93,7 +94,7 @@ def state_of(root):
 def claim(work, state, allow_dirty):
     """Note down which code works in a folder; refuse changes, and other code than that which began there."""
     file = work / "code.json"
-    before = json.loads(file.read_text()) if file.exists() else []
+    before = read_json(file) if file.exists() else []
     if not allow_dirty:
         if state["changed"]:
             sys.exit(f"code: a commit without changes (or --allow-dirty) expected, found {', '.join(state['changed'])}")
@@ -110,8 +111,8 @@ def provenance(args, done, found):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     once = found.drop_duplicates([*KEY[:-2], "fraction", "seconds"])
     plans = {part.plan.grid: asdict(part.plan) for part in reversed(done)}
-    claims = [json.loads((part.folder / "sweep.json").read_text()) for part in done]
-    code = json.loads((args.work / "code.json").read_text())
+    claims = [read_json(part.folder / "sweep.json") for part in done]
+    code = read_json(args.work / "code.json")
     return {
         "command": f"python scripts/run_experiments.py --size {args.size} --seed {args.seed} "
                    f"--splits {args.splits} --kinds {' '.join(args.kinds)} --draws {args.draws} "

@@ -1,5 +1,7 @@
 """Clips: what is accepted, and every fault named with its clip."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -266,3 +268,104 @@ def test_slices_masks_and_other_features():
     with pytest.raises(ValueError, match="a sum of 8"):
         clips.with_features(np.ones((8, 1)))
     assert clips.place(6) == "clip 1, its row 1"
+
+
+def outside(matrix, name, place, value):
+    """A sparse matrix whose own index leads out of it."""
+    getattr(matrix, name)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize("kind, name, place, value", [
+    (sp.csr_matrix, "indices", 3, 50), (sp.csr_matrix, "indices", 3, 10**8), (sp.csr_matrix, "indptr", 4, -5),
+    (sp.csr_matrix, "indptr", 4, 10**8), (sp.csr_matrix, "indptr", 9, 10**6),
+    (sp.csc_matrix, "indices", 3, 10**8), (sp.csc_matrix, "indices", 3, -1), (sp.csc_matrix, "indptr", 4, 10**8),
+    (sp.bsr_matrix, "indices", 3, 10**8), (sp.coo_matrix, "row", 3, 10**8), (sp.coo_matrix, "col", 3, -1)])
+@pytest.mark.parametrize("build", [make, lambda X: Clips.from_list([X], [[0, 1]], 2)])
+def test_sparse_indices_outside_are_found_before_they_are_used(kind, name, place, value, build):
+    X = outside(kind(np.eye(9)), name, place, value)
+    with pytest.raises(ValueError, match="features: a valid CSR matrix expected"):
+        build(X)
+
+
+def test_a_bad_value_among_very_many_columns():
+    X = sp.csr_matrix(([np.nan, 1.0, np.inf, np.nan], [10**6, 5, 3, 10**9], [0, 1, 2, 2, 2, 2, 3, 4, 4, 4]),
+                      shape=(9, 2 * 10**9))
+    with pytest.raises(ValueError, match="(?s)clip 0: .*nan in its row 0 .*column 1000000\n"
+                                         ".*clip 1: .*inf in its row 0 .*column 3 and 1 more"):
+        make(X)
+
+
+@pytest.mark.parametrize("argument", ["lengths", "labels", "transcripts"])
+def test_numbers_above_those_of_64_bits(argument):
+    huge = np.array([2**64 - 1, 2**64 - 4], dtype=np.uint64)  # -1 and -4, if they wrapped around
+    given = {"lengths": huge, "labels": np.full(9, huge[0]), "transcripts": [huge, [1]]}[argument]
+    with pytest.raises(ValueError, match=r"ints below 2\*\*63 expected, found 18446744073709551615"):
+        make(np.zeros((9, 3)), **{argument: given})
+
+
+DAMAGE = {
+    "row outside": {"indices": np.array([0, 50])}, "row negative": {"indices": np.array([0, -1])},
+    "rows fall": {"indptr": np.array([0, 2, 1, 2, 2, 2, 2, 2, 2, 2])}, "too few": {"data": np.ones(1)},
+    "rows negative": {"indptr": np.array([0, -5, 1, 2, 2, 2, 2, 2, 2, 2])}, "shape": {"shape": np.array([9])},
+    "rows of text": {"indices": np.array(["0", "x"])}, "complex": {"data": np.ones(2, complex)},
+    "actions, several": {"n_actions": np.array([2, 2])}, "actions, a fraction": {"n_actions": np.array(2.5)},
+    "actions, text": {"n_actions": np.array("2")}, "lists negative": {"transcript_lengths": np.array([5, -2])},
+    "lists too short": {"transcript_lengths": np.array([1, 1])}, "a list": {"transcripts": np.zeros((3, 1))},
+    "lists wrap": {"transcript_lengths": np.array([2**62] * 4 + [3])},
+    "lengths of lists as text": {"transcript_lengths": np.array(["2", "1"])},
+    "labels": {"labels": np.full(9, 2**64 - 1, np.uint64)}, "background": {"background": np.array("x")},
+    "pickle": {"action_names": np.array([None, "a"], dtype=object)}}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_of_clips(tmp_path, damage):
+    path = tmp_path / "clips.npz"
+    make(sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2, 2, 2, 2, 2, 2, 2, 2]), shape=(9, 3))).save(path)
+    with np.load(path) as stored:
+        parts = dict(stored)
+    assert set(DAMAGE[damage]) <= {*parts, "labels", "action_names"}
+    np.savez(path, **parts | DAMAGE[damage])
+    with pytest.raises(ValueError, match="clips.npz: a file of Clips.save expected, found"):
+        Clips.load(path)
+
+
+def test_what_is_no_file_of_clips(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none.npz"):
+        Clips.load(tmp_path / "none.npz")
+    os.mkfifo(tmp_path / "pipe.npz")
+    for path in (tmp_path / "pipe.npz", tmp_path):
+        with pytest.raises(ValueError, match=f"{path.name}: a regular file expected"):
+            Clips.load(path)
+    np.save(tmp_path / "array.npz.npy", np.eye(3))
+    (tmp_path / "array.npz.npy").rename(tmp_path / "array.npz")
+    (tmp_path / "empty.npz").touch()
+    make(np.ones((9, 3))).save(tmp_path / "good.npz")
+    good = (tmp_path / "good.npz").read_bytes()
+    assert b"'fortran_order': False, 'shape': (9, 3)" in good
+    (tmp_path / "header.npz").write_bytes(good.replace(b"False, 'shape': (9, 3)", b"Fal \\ 'shape': (9, 3)"))
+    for path in (tmp_path / "array.npz", tmp_path / "empty.npz", tmp_path / "header.npz"):
+        with pytest.raises(ValueError, match=f"{path.name}: a file of Clips.save expected, found"):
+            Clips.load(path)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"lengths": [], "transcripts": [], "features": np.zeros((0, 3))}, "lengths: at least one clip expected"),
+    ({"transcripts": 3}, "transcripts: a sequence expected, found 3"),
+    ({"labels": [[1], [1, 2]]}, "labels: a 1-D sequence of ints expected"),
+    ({"features": [["x"] * 3] * 9}, "features of real numbers expected, found dtype <U1"),
+    ({"features": np.zeros((9, 3), complex)}, "features of real numbers expected, found dtype complex128")])
+def test_arguments_of_another_kind(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**{"features": np.zeros((9, 3))} | arguments)
+
+
+@pytest.mark.parametrize("features", [[[1, 2, 3]] * 9, np.ones((9, 3), bool), np.ones((9, 3), ">f4"),
+                                      sp.lil_matrix(np.ones((9, 3), np.int8)), sp.coo_array(np.ones((9, 3)))])
+def test_other_numbers_become_float64(features):
+    assert make(features).features.dtype == np.float64
+
+
+def test_no_clip_at_all():
+    with pytest.raises(ValueError, match="features: at least one clip expected, found an empty list"):
+        Clips.from_list([], [])

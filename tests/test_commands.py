@@ -412,6 +412,17 @@ def test_a_model_that_the_command_did_not_write(small, tmp_path, capsys):
     assert "a model of `python -m ordering label` expected" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("changes", [
+    {"action_names": 3}, {"action_names": ["one"]}, {"action_names": [1, 2, 3]}, {"fps": "10"}, {"fps": -1},
+    {"frames_per_interval": "5"}, {"frames_per_interval": None}, {"background": "nowhere"}, {"background": []}])
+def test_a_model_whose_settings_were_changed(model, tmp_path, capsys, changes):
+    again = OrderedActionLabeling.load(model)
+    again.save(tmp_path / "m.npz", again.extra_ | changes)
+    assert predict(make_folder(tmp_path / "new", ["e"]), tmp_path / "m.npz", tmp_path / "out") == 2
+    shown = capsys.readouterr().err
+    assert f"{tmp_path / 'm.npz'}: {next(iter(changes))}: " in shown and not (tmp_path / "out").exists()
+
+
 def test_another_frame_rate_is_told(model, tmp_path, capsys):
     new = make_folder(tmp_path / "new", ["e"], background=True)
     assert predict(new, model, tmp_path / "out", "--fps", "25") == 0

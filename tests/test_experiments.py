@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -336,6 +337,18 @@ def test_a_directory_keeps_to_one_data_set(clips, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="these data expected, found another"):  # changed on the way
         experiments.sweep(file, WANTED[:2], PLAN, tmp_path / "b", n_jobs=1, progress=False)
     assert len(list((tmp_path / "b").glob("*-*.json"))) == 1
+
+
+@pytest.mark.parametrize("name", ["sweep.json", "result"])
+@pytest.mark.parametrize("content", ["", "[{", "\0"])
+def test_a_damaged_file_of_a_sweep_is_named(data, tmp_path, name, content):
+    experiments.sweep(data, WANTED[:1], PLAN, tmp_path, n_jobs=1, progress=False)
+    file = tmp_path / name if name == "sweep.json" else experiments._file(tmp_path, WANTED[0])
+    file.write_text(content)
+    found = "." if content else "an empty file"
+    with pytest.raises(ValueError, match=f"{re.escape(file.name)}: JSON expected, found {found}"):
+        experiments.sweep(data, WANTED[:1], PLAN, tmp_path, n_jobs=1, progress=False)
+    assert file.read_text() == content  # nobody else's to delete
 
 
 # -------------------------------------------------------------------------------- the command

@@ -109,3 +109,21 @@ def test_what_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "pipe.npz"):
         with pytest.raises(ValueError, match="a regular file expected"):
             OrderedActionLabeling.load(path)
+
+
+@pytest.mark.parametrize("background", ["optional"])
+def test_arrays_of_another_model_are_found(small, tmp_path, background):
+    """One array at a time with another shape, kind or without numbers."""
+    path, clips = tmp_path / "model.npz", Clips(small.features, small.lengths, small.transcripts, 3, background)
+    OrderedActionLabeling.recommended(centring=0.5).fit(clips).save(path)
+    with np.load(path) as stored:
+        parts = dict(stored)
+    for name in set(parts) - {"about", "labels_", "background_", "size_", "n_classes_"}:
+        array = parts[name]
+        for other in (array[None], array.astype(complex), array.astype("U9"), np.full(array.shape, np.nan)):
+            np.savez(path, **parts | {name: other})
+            with pytest.raises(ValueError, match="model.npz: a file of OrderedActionLabeling.save expected"):
+                OrderedActionLabeling.load(path)
+    np.savez(path, **parts | {"n_classes_": np.array(7)})
+    with pytest.raises(ValueError, match="model.npz: "):
+        OrderedActionLabeling.load(path)

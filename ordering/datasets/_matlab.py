@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import stat
 import subprocess
 import sys
 import threading
@@ -20,7 +19,8 @@ from typing import Any
 import numpy as np
 
 SECONDS = 30.0  # for a small file; a second more for each megabyte
-_LARGEST_RATIO = 1100  # deflate makes nothing more than 1032 times smaller
+_LARGEST_RATIO = 1100  # of an array to its file: deflate makes nothing more than 1032 times smaller
+_SPARE = 2**16  # bytes that any file may hold
 _DEEPEST = 4  # cells in cells; the files here have two levels
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -38,12 +38,12 @@ def read_mat(path: str | Path, names: list[str]) -> dict[str, Any]:
     ...     read_mat(f"{folder}/a.mat", ["X"])
     {'X': array([[1, 2]])}
     """
-    status = os.stat(path)  # a missing file is no fault of its content
-    if not stat.S_ISREG(status.st_mode):
+    size = os.path.getsize(path)  # a missing file is no fault of its content
+    if not os.path.isfile(path):
         raise ValueError(f"{path}: a regular file expected, found a folder, a pipe or a device")
     if _is_hdf5(path) and importlib.util.find_spec("h5py") is None:
         raise ImportError("ordering.datasets needs h5py for MATLAB 7.3 files: pip install 'ordering[mat]'")
-    limit = SECONDS + status.st_size / 1e6
+    limit = SECONDS + size / 1e6
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen([sys.executable, "-P", __file__, path, *names], env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
@@ -98,7 +98,8 @@ def _main(path, *names):
     try:
         _limit_memory(path)
         values = (_read_hdf5 if _is_hdf5(path) else _read_scipy)(path, names)
-        head = {"values": _emptied(values, arrays), "arrays": len(arrays)}
+        left = [_LARGEST_RATIO * os.path.getsize(path) + _SPARE]
+        head = {"values": _emptied(values, arrays, left), "arrays": len(arrays)}
     except Exception as error:  # the readers trip over damage in many ways
         arrays, head = [], {"error": str(error) or type(error).__name__}
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
@@ -119,12 +120,18 @@ def _limit_memory(path):
         pass
 
 
-def _emptied(value, arrays):
-    """The same nest of lists and dicts, with every array put aside and its number in its place."""
+def _emptied(value, arrays, left):
+    """The same nest of lists and dicts, with every array put aside and its number in its place.
+
+    `left` bytes may still come: many entries of a cell may be one and the same stored matrix.
+    """
+    left[0] -= 8 + getattr(value, "nbytes", 0)
+    if left[0] < 0:
+        raise ValueError(f"contents of at most {_LARGEST_RATIO} times the file's size expected, found more")
     if isinstance(value, list):
-        return [_emptied(entry, arrays) for entry in value]
+        return [_emptied(entry, arrays, left) for entry in value]
     if isinstance(value, dict):
-        return {name: _emptied(entry, arrays) for name, entry in value.items()}
+        return {name: _emptied(entry, arrays, left) for name, entry in value.items()}
     if value.dtype.hasobject:
         raise ValueError(f"numbers expected, found {value.dtype}")
     arrays.append(value)
@@ -138,6 +145,8 @@ def _dense(data, rows, pointer, shape):
     if (height < 0 or len(pointer) != width + 1 or pointer[0] != 0 or np.any(np.diff(pointer) < 0)
             or not pointer[-1] == len(rows) == len(data) or np.any((rows < 0) | (rows >= height))):
         raise ValueError(f"a sparse matrix of shape {shape} with indices inside it expected, found others")
+    if height * width * data.itemsize > _LARGEST_RATIO * (data.nbytes + rows.nbytes + pointer.nbytes) + _SPARE:
+        raise ValueError(f"a sparse matrix with more entries expected, found {len(data)} of shape {shape}")
     matrix = np.zeros(shape, data.dtype)
     np.add.at(matrix, (rows, np.repeat(np.arange(width), np.diff(pointer))), data)
     return matrix
@@ -234,7 +243,7 @@ class _Hdf5:
         if item.is_virtual or item.external:
             raise ValueError(f"{item.name}: stored data expected, found a part of another file")
         stored = item.id.get_storage_size()
-        if item.nbytes > _LARGEST_RATIO * stored + 2**16:
+        if item.nbytes > _LARGEST_RATIO * stored + _SPARE:
             raise ValueError(f"{item.name}: {item.nbytes} bytes expected, its shape {item.shape}, found {stored}")
         return item[()]
 

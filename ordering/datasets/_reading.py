@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordering._stored import stored_arrays
 from ordering.clips import bad_values, fault_message
 
+MOST_LABELS = 250  # for each frame of features, such as video at 250 frames a second and a feature for each second
 _STRETCH = re.compile(r"(\d+(?:\.\d*)?)(?:[\s,;]+|-)(\d+(?:\.\d*)?)[\s,;]+(.+)")  # start, end (or start-end), label
 
 
@@ -104,18 +106,10 @@ def read_array(path: Path, keys: Sequence[str] = ()) -> np.ndarray:
     """The array of an .npy or .npz file, never a pickle; of several arrays the first one named in `keys`."""
     require_regular(path)
     try:
-        with open(path, "rb") as file:
-            if path.suffix.lower() == ".npy":
-                np.lib.format.read_magic(file)
-                return np.load(path, mmap_mode="r", allow_pickle=False)  # compares declared and stored size
-            with np.load(file, allow_pickle=False) as stored:
-                names = stored.files if len(stored.files) == 1 else [key for key in keys if key in stored.files]
-                if not names:
-                    raise ValueError(f"arrays {some(stored.files)}, none of them {' or '.join(keys)}")
-                return stored[names[0]]
-    except Exception as error:  # NumPy's reader trips over foreign bytes in many ways
-        found = str(error) or type(error).__name__
-        raise Fault(f"{short(path)}: an array of numbers expected, found {found}") from None
+        (array,) = stored_arrays(path, keys).values()
+    except (OSError, ValueError) as error:
+        raise Fault(f"{short(path)}: an array of numbers expected, found {error}") from None
+    return array
 
 
 def _read_table(path):
@@ -127,7 +121,7 @@ def _read_table(path):
     try:
         [float(entry) for entry in lines[0].split(delimiter)]
     except ValueError:
-        lines = lines[1:]
+        lines = lines[1:] or ["no row of numbers"]
     try:
         return np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
     except ValueError as error:
@@ -137,9 +131,8 @@ def _read_table(path):
 # ----------------------------------------------------------------------------------------------- labels
 def known_mapping(path: Path, background_name: str | Iterable[str] | None, actions: Sequence[str]) -> Mapping:
     """Classes as `actions` has them; ``mapping.txt``, which may be missing, only gives their numbers."""
-    backgrounds = [background_name] if isinstance(background_name, str) else list(background_name or [])
     classes = {normal(name): a for a, name in enumerate(actions)}
-    classes |= {normal(name): len(actions) for name in backgrounds}
+    classes |= dict.fromkeys(_background_names(background_name), len(actions))
     there = read_mapping(path, None) if path.exists() else Mapping({}, {}, [])
     return Mapping(classes, {number: classes[there.actions[a]] for number, a in there.numbers.items()
                              if there.actions[a] in classes}, list(actions))
@@ -147,8 +140,7 @@ def known_mapping(path: Path, background_name: str | Iterable[str] | None, actio
 
 def read_mapping(path: Path, background_name: str | Iterable[str] | None) -> Mapping:
     """``mapping.txt``: a number and a name in a line; background last whatever its number."""
-    backgrounds = [background_name] if isinstance(background_name, str) else list(background_name or [])
-    backgrounds = [normal(name) for name in backgrounds]
+    backgrounds = _background_names(background_name)
     numbers: dict[int, str] = {}
     names: dict[str, int] = {}
     faults: list[str] = []
@@ -174,6 +166,13 @@ def read_mapping(path: Path, background_name: str | Iterable[str] | None) -> Map
     raise_faults(path, faults)
     classes = {name: a for a, name in enumerate(actions)} | dict.fromkeys(backgrounds, len(actions))
     return Mapping(classes, {number: classes[name] for number, name in numbers.items()}, actions)
+
+
+def _background_names(value):
+    names = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"background_name: a name, several or None expected, found {value!r}")
+    return [normal(name) for name in names]
 
 
 def some(values: list) -> str:
@@ -244,7 +243,7 @@ def _stretches(path, groups, first, mapping):
             raise Fault(f"{short(path)}, line {first + i + 1}: a name of mapping.txt expected, found "
                         f"{label[:200]!r}")
         classes.append(mapping.names[label] if label in mapping.names else mapping.numbers[number])
-    times = np.array([group[:2] for group in groups]).astype(np.float64)
+    times = np.array([[float(time) for time in group[:2]] for group in groups])
     order = np.argsort(times[:, 0], kind="stable")
     return Stretches(times[order, 0], times[order, 1], np.array(classes, dtype=np.int64)[order],
                      any("." in time for group in groups for time in group[:2]))
@@ -265,10 +264,10 @@ def frame_classes(path: Path, found: Stretches, n_frames: int, fps: float | None
     if not found.in_seconds and len(gaps) and gaps.min() == 1:
         starts, ends = (starts, ends + 1) if starts.min() == 0 else (starts - 1, ends)
     for i, (start, end, gap) in enumerate(zip(starts, ends, np.append(0, starts[1:] - ends[:-1]), strict=True)):
-        if end < start or gap < 0 or end > 1000 * (n_frames + 100):
+        if end < start or gap < 0 or end > MOST_LABELS * (n_frames + 100):
             raise Fault(f"{short(path)}: stretches that end after they begin, one after the other, expected, found "
                         f"{found.starts[i]:g} to {found.ends[i]:g} (number {i + 1} of them)")
-    labels = np.full(max(n_frames, int(ends.max())), -1 if background is None else background)
+    labels = np.full(max(n_frames, int(ends.max())), -1 if background is None else background, dtype=np.int32)
     for start, end, label in zip(starts.astype(int), ends.astype(int), found.classes, strict=True):
         labels[start:end] = label
     unknown = np.flatnonzero(labels == -1)

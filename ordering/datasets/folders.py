@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ordering._check import is_integer
+from ordering._check import integer, number
 from ordering.clips import Clips, compress, label_runs
 from ordering.datasets._reading import (
     Fault,
@@ -174,12 +175,12 @@ def _as_path(value, what):
 def _check_arguments(layout, frames, window, tolerance, d, fps):
     if layout not in ("dT", "Td", None):
         raise ValueError(f'layout: "dT", "Td" or None expected, found {layout!r}')
-    for name, value, least in [("frames", frames, 1), ("window", window, frames), ("tolerance", tolerance, 0),
-                               ("d", 1 if d is None else d, 1)]:
-        if not is_integer(value) or value < least:
-            raise ValueError(f"{name}: an integer >= {least} expected, found {value!r}")
-    if fps is not None and (isinstance(fps, str) or not 0 < fps < np.inf):
-        raise ValueError(f"fps: a positive number or None expected, found {fps!r}")
+    integer("frames", frames, 1)
+    integer("window", window, frames)
+    integer("tolerance", tolerance)
+    integer("d", 1 if d is None else d, 1)
+    if fps is not None:
+        number("fps", fps, above=0)
 
 
 def _advice_of_frames(frames, features, transcripts, n_frames):
@@ -368,6 +369,8 @@ def _listing(folder, suffixes, faults):
         if path.name.startswith(".") or path.suffix.lower() not in suffixes:
             continue
         name = normal(path.stem)
+        if not name.isascii() and path.name != os.fsencode(path.name).decode(errors="replace"):
+            faults.append(f"{folder.name}: names of files in UTF-8 expected, found {path.name!a}")
         if name in found:
             faults.append(f"{short(path)}: one file for each clip expected, found {found[name].name} too")
         found[name] = path

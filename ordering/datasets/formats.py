@@ -172,7 +172,8 @@ def read_textgrid(text: str) -> list[Row]:
     """Intervals with a text of all interval tiers of a TextGrid in the long format."""
     if '"TextGrid"' not in text[:200]:
         raise ValueError(f"a TextGrid in the long format expected, found {text[:50]!r}")
-    pattern = r'intervals\s*\[\d+\]:?\s*xmin\s*=\s*(\S+)\s*xmax\s*=\s*(\S+)\s*text\s*=\s*"((?:[^"]|"")*)"'
+    pattern = (r'intervals\s*\[\d+\]:?\s*xmin\s*=\s*(\S{1,40})\s+xmax\s*=\s*(\S{1,40})\s+'  # short, or time is squared
+               r'text\s*=\s*"((?:[^"]|"")*)"')
     return [_row(action.replace('""', '"'), start, end)
             for start, end, action in re.findall(pattern, text) if action]
 

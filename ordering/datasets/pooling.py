@@ -16,7 +16,7 @@ def intervals(n_frames: int, frames: int) -> np.ndarray:
     ([0, 10, 24], [0, 10, 20, 25])
     """
     T = max(1, (n_frames + frames // 2) // frames)
-    return np.append(np.arange(T) * frames, n_frames)
+    return np.append(np.arange(T) * min(frames, n_frames), n_frames)
 
 
 def frames_for(n_frames: np.ndarray, n_actions: np.ndarray) -> int:
@@ -33,8 +33,8 @@ def frames_for(n_frames: np.ndarray, n_actions: np.ndarray) -> int:
 
 def windows(edges: np.ndarray, frames: int, window: int) -> list[slice]:
     """Slice of the `window` frames centred on each interval, cut at the ends of the clip."""
-    starts = edges[:-1] - (window - frames) // 2
-    return [slice(max(0, start), min(edges[-1], start + window)) for start in starts.tolist()]
+    starts = [edge - (window - frames) // 2 for edge in edges[:-1].tolist()]  # of Python: any window
+    return [slice(max(0, start), min(int(edges[-1]), start + window)) for start in starts]
 
 
 def window_means(X: np.ndarray, rows: list[slice]) -> np.ndarray:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ordering._files import whole_file
+from ordering._stored import require_regular
 from ordering.clips import Clips, compress
 from ordering.datasets.formats import READERS, SUFFIXES, WRITERS, Row
 
 COLUMNS = ("clip", "action", "start", "end")
 SECONDS = ("start_seconds", "end_seconds")
+LONGEST_NAME = 255  # of a file, in bytes, on most systems
 _SEVERAL_CLIPS = ("csv", "boris")
 
 
@@ -170,7 +174,7 @@ def _checked_durations(durations, clips, seconds):
 # ---------------------------------------------------------------------------------------------------- files
 def write_segments(path: str | Path, rows: Sequence[Row], format: str | None = None, bom: bool = False,
                    durations: Mapping[Any, float] | None = None, columns: Sequence[str] | None = None) -> None:
-    """Write the rows of `segments` to a file of an annotation tool, whole or not at all.
+    """Write the rows of `segments` to a file of an annotation tool, or to several; all of them whole or none.
 
     Parameters
     ----------
@@ -217,18 +221,21 @@ def write_segments(path: str | Path, rows: Sequence[Row], format: str | None = N
         parts = {clip: Rows(columns=_columns_of(rows)) for clip in targets}
         for row, name in zip(rows, found, strict=True):
             parts[name].append(row)
-        texts = [(target, _text(target, format, parts[clip], lengths.get(clip), columns))
-                 for clip, target in targets.items()]
+        contents = [(target, _content(target, format, parts[clip], lengths.get(clip), columns, bom))
+                    for clip, target in targets.items()]
     else:
         format = _format_of(path, format)
         if format not in _SEVERAL_CLIPS and len(set(found)) > 1:
             raise ValueError(f"{path}: one clip in a file of format {format!r} expected, found {len(set(found))}; "
                              "a folder gets a file for each")
         only = found[0] if found else next(iter(lengths), "")
-        texts = [(path, _text(path, format, rows, lengths.get(only) if len(set(found)) < 2 else None, columns))]
-    for target, text in texts:
-        with whole_file(target, "w", encoding="utf-8-sig" if bom else "utf-8", newline="") as file:
-            file.write(text)
+        duration = lengths.get(only) if len(set(found)) < 2 else None
+        contents = [(path, _content(path, format, rows, duration, columns, bom))]
+    with ExitStack() as drafts:  # which take their places together, when all are written
+        for target, content in contents:
+            file = drafts.enter_context(whole_file(target, "wb"))
+            file.write(content)
+            file.close()
 
 
 def read_segments(path: str | Path, format: str | None = None) -> Rows:
@@ -261,13 +268,14 @@ def read_segments(path: str | Path, format: str | None = None) -> Rows:
     [{'clip': 'a', 'action': 'sit', 'start_seconds': 0.4, 'end_seconds': 1.2}]
     """
     path = Path(path)
+    require_regular(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
         format = "elan" if format is None and _is_elan(path, text) else _format_of(path, format)
         if format == "csv":
             return _read_csv(text)
         rows = READERS[format](re.sub("\r\n?", "\n", text))
-    except (ValueError, TypeError, csv.Error) as error:
+    except (ValueError, OverflowError, csv.Error) as error:
         raise ValueError(f"{path}: a file of segments expected, found {error}") from None
     return Rows([{"clip": path.stem} | row for row in rows], ("clip", "action", *SECONDS))
 
@@ -288,21 +296,24 @@ def _format_of(path, format):
 
 def _targets(folder, clips, suffix):
     targets = {clip: folder / (re.sub(r'[\x00-\x1f/\\:*?"<>|]', "_", clip) + suffix) for clip in clips}
+    long = [clip for clip, target in targets.items() if len(os.fsencode(target.name)) > LONGEST_NAME]
+    if long:
+        raise ValueError(f"{folder}: file names of at most {LONGEST_NAME} bytes expected, found clip {long[0]!r} "
+                         f"before {suffix}")
     if len({str(target).lower() for target in targets.values()}) < len(targets):
         raise ValueError(f"{folder}: names of clips that make different file names expected, found {clips}")
     return targets
 
 
-def _text(path, format, rows, duration, columns):
+def _content(path, format, rows, duration, columns, bom):
     """Content of one file."""
     try:
-        if format == "csv":
-            return _csv(rows, columns)
         for i, row in enumerate(rows):
-            if not {"action", *SECONDS} <= set(row):
+            if format != "csv" and not {"action", *SECONDS} <= set(row):
                 raise ValueError(f"row {i}: action, start_seconds and end_seconds expected (segments with "
                                  f"seconds_per_interval), found {list(row)}")
-        return WRITERS[format](list(rows), duration)
+        text = _csv(rows, columns) if format == "csv" else WRITERS[format](list(rows), duration)
+        return text.encode("utf-8-sig" if bom else "utf-8")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -325,13 +336,17 @@ def _csv(rows, columns):
 
 def _read_csv(text):
     lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    if not lines or not {"clip", "action"} <= set(lines[0]):
-        raise ValueError(f"columns clip and action expected, found {lines[0] if lines else 'none'}")
+    if not lines or not {"clip", "action"} <= set(lines[0]) or len(set(lines[0])) < len(lines[0]):
+        raise ValueError(f"different columns, clip and action among them, expected, found {lines[:1]}")
     rows = Rows(columns=lines[0])
     for i, line in enumerate(line for line in lines[1:] if line):
         if len(line) != len(lines[0]):
             raise ValueError(f"row {i}: {len(lines[0])} columns expected, found {len(line)}")
         rows.append({name: _entry(name, value) for name, value in zip(rows.columns, line, strict=True)})
+        for first, last in (("start", "end"), SECONDS):
+            times = [rows[-1].get(name, 0) for name in (first, last)]
+            if {first, last} <= set(rows.columns) and not 0 <= times[0] <= times[1] < np.inf:
+                raise ValueError(f"row {i}: a {first} and a later {last} expected, found {times[0]} and {times[1]}")
     return rows
 
 

@@ -98,8 +98,11 @@ def _texts(column):
 
 def _numbers(column, name, faults):
     try:
-        return np.asarray(column).astype(np.float64)
-    except (TypeError, ValueError) as error:
+        values = np.asarray(column)
+        if values.ndim != 1 or values.dtype.kind in "cmM":
+            raise ValueError(f"{values.dtype} of shape {values.shape}")
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         faults.append(f"column {name!r}: numbers expected, found {error}")
         return None
 
@@ -137,6 +140,8 @@ def _lists_of(lists, clip, action, names, faults):
         for name, entry in zip(_texts(lists[clip]), _texts(lists[action]), strict=True):
             found.setdefault(name, []).append(entry)
     else:
+        faults += [f"lists, clip {name!r}: a sequence of names expected, found {lists[name]!r}" for name in lists
+                   if isinstance(lists[name], str)]
         found = {normal(str(name)): _texts(list(lists[name])) for name in lists}
     faults += [f"lists: clips of the table expected, found {name!r}" for name in found if name not in names]
     faults += [f"lists, clip {name!r}: a name expected, found ''"

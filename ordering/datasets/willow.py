@@ -141,17 +141,16 @@ def _willow_features(path, variables, lengths):
     raise_faults(path, [f"X, clip {i}: shape {(T, width)} expected, found {block.shape}"
                   for i, (block, T) in enumerate(zip(blocks, lengths, strict=True))
                   if block.shape != (T, width)])
-    try:
-        return np.concatenate(blocks)
-    except MemoryError as error:  # many entries of a cell may be one stored matrix
-        raise ValueError(f"{path}: X: features that fit into memory expected, found {error}") from None
+    return np.concatenate(blocks)
 
 
 def _willow_test(path, variables, n_features, n_classes):
     for name, width in [("Xtest", n_features), ("Ytest", n_classes)]:
         found = variables.get(name)
-        if not isinstance(found, np.ndarray) or found.ndim != 2 or found.shape[1] != width:
-            shape = "none" if found is None else getattr(found, "shape", "a cell")
+        if not isinstance(found, np.ndarray) or found.ndim != 2 or found.shape[1] != width \
+                or found.dtype.kind not in "iufb":
+            shape = (f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else
+                     "none" if found is None else "a cell")
             raise ValueError(f"{path}: {name}: a matrix of {width} columns expected (dataset.mat has it), "
                              f"found {shape}")
     if len(variables["Xtest"]) != len(variables["Ytest"]):

@@ -26,6 +26,7 @@ from ordering import baselines, metrics
 from ordering._check import one_of
 from ordering._extras import needs
 from ordering._files import whole_file
+from ordering._stored import read_json
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
 from ordering.at_least_one import AtLeastOne
 from ordering.clips import Clips
@@ -471,7 +472,7 @@ def sweep(data: str | os.PathLike[str], wanted: Sequence[Setting], plan: Plan, d
 def table(directory: str | os.PathLike[str], wanted: Sequence[Setting]) -> pd.DataFrame:
     """The tidy table of those `wanted` settings that `directory` holds: one row a method, split and fraction."""
     files = [file for setting in wanted if (file := _file(directory, setting)).exists()]
-    found = pd.DataFrame([row for file in files for row in json.loads(file.read_text())])
+    found = pd.DataFrame([row for file in files for row in read_json(file)])
     if not len(found):
         return found
     chosen = [c for c in ("lam", "k0", "kappa0", "background_weight", "bias", "alpha", "beta", "passes", "gap")
@@ -513,7 +514,7 @@ def _claim(directory, plan, data):
     mine = json.loads(json.dumps({**asdict(plan), "sha256": checksum}))
     if not (directory / "sweep.json").exists():
         _write(directory / "sweep.json", mine)
-    other = json.loads((directory / "sweep.json").read_text())
+    other = read_json(directory / "sweep.json")
     if other != mine:
         differs = {key: (mine[key], other.get(key)) for key in mine if mine[key] != other.get(key)}
         raise ValueError("directory: a sweep of this plan and these data expected, found another; "

@@ -233,6 +233,15 @@ class Recommended(OrderedActionLabeling):
 
     def _from_arrays(self, arrays):
         super()._from_arrays(arrays)
+        (C, d), q = self.coef_.shape, arrays["whitening_.matrix"].shape[-1]
+        shapes = {"whitening_.mean": (d,), "whitening_.matrix": (d, q), "whitening_.share": (), "model_.means": (C, q),
+                  "model_.covariance": (q, q), "model_.stay": (C,), "model_.presence": (2,), "presence_": (2,),
+                  "grammar_.first": (C,), "grammar_.step": (C, C), "grammar_.last": (C,)}
+        wrong = [name for name, shape in shapes.items() if arrays[name].shape != shape
+                 or arrays[name].dtype.kind != "f" or np.isnan(arrays[name]).any()]
+        copies = arrays["copies_"]
+        if wrong or arrays["n_classes_"] != C or copies.ndim != 1 or copies.dtype.kind != "i" or copies.min() < 1:
+            raise ValueError(f"other arrays than those of {C} classes and {d} features, {wrong}")
         for name, kind in (("whitening_", Whitening), ("model_", Model), ("grammar_", Grammar)):
             setattr(self, name, kind(**{key: arrays[f"{name}.{key}"][()] for key in kind._fields}))
         self.copies_, self.presence_ = tuple(arrays["copies_"].tolist()), arrays["presence_"]

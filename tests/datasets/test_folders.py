@@ -2,6 +2,7 @@
 
 import os
 import time
+import tracemalloc
 import unicodedata
 import warnings
 
@@ -678,3 +679,86 @@ def test_frames_that_fit_where_features_stand_for_many_frames(tmp_path):
     truth = frames_of(("stir", 3000), ("pour milk", 3000))
     root = make_folder(tmp_path / "set", {"a": (np.ones((240, 5)), truth, None)})
     assert datasets.frames_that_fit(root) == 1
+
+
+# ------------------------------------------------------------------------------------------- odd arguments
+@pytest.mark.parametrize("arguments", [
+    {name: value} for name in ("frames", "window", "tolerance", "d", "fps") for value in
+    ("10", b"1", -1, True, np.nan, [25], 1j, *((2.5,) if name != "fps" else (0, np.inf)))]
+    + [{"frames": None}, {"frames": 10**30, "window": 1}, {"background_name": 3}, {"background_name": b"idle"},
+       {"background_name": ["idle", 3]}, {"layout": ["dT"]}, {"layout": "td"}, {"background": "nowhere"},
+       {"split": 3}, {"split": b"s"}, {"split": "x" * 5000}, {"split": "a\0b"}, {"split": ""}, {"split": ".."}])
+def test_odd_arguments_are_named(root, arguments):
+    with pytest.raises(ValueError, match=f"{list(arguments)[-1]}.*expected|must be one of"):
+        datasets.load_segmentation_folder(root, **{"background_name": "idle"} | arguments)
+
+
+def test_intervals_longer_than_any_clip(root):
+    write_lines(root / "groundTruth" / "a.txt", ["stir"] * 200)
+    write_lines(root / "groundTruth" / "b.txt", ["stir"] * 224)
+    clips = load(root, frames=10**30, window=10**31, background="optional")
+    assert clips.lengths.tolist() == [1, 1] and clips.labels.tolist() == [1, 1]
+    assert len(set(map(tuple, load(root, window=10**30)[0].features))) == 1  # each window is the clip
+
+
+@pytest.mark.parametrize("value", [3, None, b"set"])
+def test_an_odd_root(value):
+    with pytest.raises(ValueError, match="root: a path expected, found"):
+        datasets.load_segmentation_folder(value)
+
+
+# ------------------------------------------------------------------------------------------- memory and names
+def peak_of(root, **arguments):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError) as caught:
+            load(root, **arguments)
+        return tracemalloc.get_traced_memory()[1], str(caught.value)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_far_end_takes_no_memory(tmp_path):
+    """Labels up to frame 190 million for 200,000 frames of features: 1.5 GB from a line."""
+    root = simple(tmp_path / "set", (200_000, 224), d=4)
+    write_lines(root / "groundTruth" / "a.txt", ["0 190000000 pour"])
+    peak, message = peak_of(root)
+    assert peak < 50e6 and "groundTruth/a.txt: stretches" in message
+
+
+def test_one_long_number_among_many_lines(root):
+    lines = [f"{i} {i + 1} pour" for i in range(20_000)] + ["9" * 5000 + " 1 pour"]
+    write_lines(root / "groundTruth" / "a.txt", lines)
+    peak, message = peak_of(root)
+    assert peak < 50e6 and "groundTruth/a.txt: stretches" in message
+
+
+def test_a_table_of_a_line_of_names(root):
+    (root / "features" / "a.npy").unlink()
+    (root / "features" / "a.csv").write_text("height,speed\n")
+    with pytest.raises(ValueError, match="features/a.csv: .*expected, found"):
+        load(root)
+
+
+@pytest.mark.parametrize("folder", ["features", "groundTruth"])
+def test_names_of_files_that_are_no_text(root, folder):
+    with open(os.fsencode(root / folder) + b"/\xff.npy", "wb"):
+        pass
+    with pytest.raises(ValueError, match=f"{folder}: names of files in UTF-8 expected, found '.*udcff.npy'"):
+        load(root)
+
+
+def test_text_files_of_old_systems(root):
+    """Carriage returns alone, and with a line feed and a byte order mark, in every text file."""
+    expected = load(root)
+    for mark, end in [(b"", b"\r"), (b"\xef\xbb\xbf", b"\r\n")]:
+        for path in [root / "mapping.txt", *(root / "groundTruth").iterdir()]:
+            text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            path.write_bytes(mark + text.replace(b"\n", end))
+        assert same(load(root), expected)
+
+
+def test_a_bad_byte_in_a_split_file(root):
+    (root / "splits" / "s").write_bytes(b"a\n\xff\n")
+    with pytest.raises(ValueError, match="splits/s: a text file in UTF-8 expected"):
+        load(root, split="s")

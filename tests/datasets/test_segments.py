@@ -1,7 +1,11 @@
 """Labels to rows, rows to files and back."""
 
+import errno
 import html
+import importlib
 import os
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -223,8 +227,67 @@ def test_rows_without_seconds(two_clips, tmp_path):
     ("a.txt", "0.5\tone\tx"), ("a.tsv", "a\tb\n"), ("a.TextGrid", "no grid"), ("a.csv", "a,b\n1,2\n"),
     ("a.csv", ""), ("a.csv", "clip,action,start\na,b\n"), ("a.csv", "clip,action,start\na,b,c\n"),
     ("a.csv", "clip,action\n\xff"), ("a.xyz", ""), ("a.txt", "nan\t1\tx"), ("a.txt", "2\t1\tx"),
-    ("a.tsv", "Observation id\tBehavior\tStart (s)\tStop (s)\na\tb\n")])
+    ("a.tsv", "Observation id\tBehavior\tStart (s)\tStop (s)\na\tb\n"),
+    ("a.vtt", f"WEBVTT\n\n{'9' * 400}:00:00.000 --> 00:02.000\nx"), ("a.csv", "clip,action,clip\na,b,c\n"),
+    ("a.csv", "clip,action,start_seconds,end_seconds\na,b,nan,1\n"), ("a.csv", "clip,action,start,end\na,b,3,2\n"),
+    ("a.csv", "clip,action,start_seconds,end_seconds\na,b,0,inf\n"), ("a.csv", "clip,action,start,end\na,b,-1,2\n"),
+    ("a.csv", 'clip,action\n"a,b\n'), ("a.tsv", "")])
 def test_files_that_cannot_be_read_back(tmp_path, name, content):
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ValueError, match=f"{name}: .*expected"):
         datasets.read_segments(tmp_path / name)
+
+
+def test_a_pipe_of_segments_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="a.csv: a regular file expected"):
+        datasets.read_segments(tmp_path / "a.csv")
+    with pytest.raises(FileNotFoundError, match="none.csv"):
+        datasets.read_segments(tmp_path / "none.csv")
+
+
+def test_a_grid_without_spaces_takes_linear_time(tmp_path):
+    (tmp_path / "a.TextGrid").write_text('"TextGrid"' + "intervals[1]:xmin=" * 50_000)
+    start = time.process_time()
+    assert datasets.read_segments(tmp_path / "a.TextGrid") == []
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_files_of_a_folder_are_written_all_or_none(tmp_path, monkeypatch, format):
+    """The disk is full at the third of four files."""
+    segments = importlib.import_module("ordering.datasets.segments")  # the module, not the function
+    rows, calls, whole = [row | {"clip": clip} for clip in "abcd" for row in ONE], [], segments.whole_file
+    datasets.write_segments(tmp_path, rows[:6], format=format)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    @contextmanager
+    def full(target, *mode, **options):
+        with whole(target, *mode, **options) as file:
+            calls.append(target)
+            if len(calls) == 3:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            yield file
+    monkeypatch.setattr(segments, "whole_file", full)
+    with pytest.raises(OSError, match=f"No space left.*c{segments.SUFFIXES[format]}"):
+        datasets.write_segments(tmp_path, [row | {"action": "other"} for row in rows], format=format)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before and len(before) == 2
+
+
+@pytest.mark.parametrize("name, message", [("x" * 249, "at most 255 bytes expected, found clip 'xxx"),
+                                           ("\u00e4" * 124, "at most 255 bytes expected, found clip '\u00e4\u00e4")])
+def test_names_too_long_for_a_file(tmp_path, name, message):
+    """With the suffix 258 bytes; nothing is written for the other clip either. As .vtt they fit."""
+    rows = [ONE[0], ONE[0] | {"clip": name}]
+    with pytest.raises(ValueError, match=message):
+        datasets.write_segments(tmp_path, rows, format="textgrid")
+    assert os.listdir(tmp_path) == []
+    datasets.write_segments(tmp_path, rows, format="vtt")
+    assert sorted(os.listdir(tmp_path)) == ["a.vtt", f"{name}.vtt"]
+
+
+def test_names_that_are_no_text(tmp_path):
+    """Bytes of a file name that are no UTF-8 come as lone surrogates."""
+    with pytest.raises(ValueError, match="a.vtt: .*surrogates not allowed"):
+        datasets.write_segments(tmp_path / "a.vtt", [ONE[0] | {"action": "\udcff"}])
+    assert os.listdir(tmp_path) == []

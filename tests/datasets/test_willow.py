@@ -473,3 +473,77 @@ def test_h5py_is_only_needed_for_v73(tmp_path, monkeypatch):
     assert len(datasets.load_willow(FULL)) == 60
     with pytest.raises(ImportError, match=r"h5py for MATLAB 7.3 files: pip install 'ordering\[mat\]'"):
         datasets.load_willow(tmp_path / "set.mat")
+
+
+def test_one_matrix_many_times(tmp_path):
+    """20,000 entries of a cell that are one matrix of 1 MB, 20 GB in all."""
+    path = tmp_path / "bad.mat"
+    with h5py.File(path, "w") as file:
+        item = file.create_dataset("item", data=np.ones((64, 2000)), chunks=(64, 2000), compression="gzip")
+        for name in "XY":
+            cells = file.create_dataset(name, (20_000,), h5py.ref_dtype, data=np.full(20_000, item.ref, h5py.ref_dtype))
+            cells.attrs["MATLAB_class"] = np.bytes_("cell")
+        file["annot"] = np.ones((1, 1))
+    with pytest.raises(ValueError, match="bad.mat: .*times the file's size expected, found more"):
+        datasets.load_willow(path)
+
+
+def test_cells_that_double_within_the_levels_allowed(tmp_path):
+    """1,000 references to the same 1,000 references to the same: 10^9 entries in four levels."""
+    def nested(file):
+        item = file.create_dataset("deep", data=np.ones((3, 2)))
+        for level in range(3):
+            item = file.create_dataset(f"cell{level}", data=np.full(1000, item.ref, h5py.ref_dtype))
+        return item
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="bad.mat: .*times the file's size expected, found more"):
+        datasets.load_willow(changed_v73(tmp_path, replaced(nested)))
+    assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize("save", ["v5", "v7.3"])
+def test_a_sparse_matrix_of_almost_nothing(tmp_path, save):
+    """One entry among 10^9: 8 GB once it is dense."""
+    path = tmp_path / "bad.mat"
+    if save == "v5":
+        features, labels, transcripts = make_parts(2)
+        variables = full_variables(features, labels, transcripts)
+        variables["X"] = cell([sp.csc_matrix(([1.0], ([0], [0])), (10**6, 1000)), features[1]])
+        savemat(path, variables)
+    else:
+        path = changed_v73(tmp_path, sparse_group([1], [0], [0] + [1] * 1000, 10**6))
+    with pytest.raises(ValueError, match="bad.mat: .*a sparse matrix with more entries expected, found 1 of shape"):
+        datasets.load_willow(path)
+
+
+def test_test_matrices_of_text(tmp_path):
+    good = split_variables(*make_parts())
+    save_v5(tmp_path / "bad.mat", good | {"Ytest": np.array(["a" * 17] * len(good["Xtest"]), dtype="U17")})
+    with pytest.raises(ValueError, match="bad.mat: Ytest: a matrix of 17 columns"):
+        datasets.load_willow(tmp_path / "bad.mat", return_test=True)
+
+
+def test_what_is_declared_and_not_stored_is_never_uninitialised_memory(tmp_path):
+    """Small enough to be allowed; HDF5 then gives its fill value, even where the file says not to fill."""
+    def unfilled(file):
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple(file[file["X"][0, 0]].shape)
+        return h5py.Dataset(h5py.h5d.create(file.id, b"new", h5py.h5t.IEEE_F64LE, space, plist))
+    assert np.all(datasets.load_willow(changed_v73(tmp_path, replaced(unfilled)))[0].features == 0)
+
+
+def test_labels_of_one_class(tmp_path):
+    features, labels, transcripts = make_parts(2)
+    variables = full_variables(features, labels, transcripts)
+    variables["Y"] = cell([np.ones((len(part), 1)) for part in labels])
+    save_v5(tmp_path / "bad.mat", variables)
+    with pytest.raises(ValueError, match="(?s)bad.mat: .*Y: columns of at least one action and .*found 1"):
+        datasets.load_willow(tmp_path / "bad.mat")
+
+
+def test_structs_of_v73_without_actions(tmp_path):
+    def change(file, item):
+        del file["hw3/actid"]
+    with pytest.raises(ValueError, match="bad.mat: hw3: structs with a field actid expected"):
+        datasets.load_willow(changed_v73(tmp_path, change))
