@@ -133,7 +133,8 @@ def live(draw: Callable[..., Figure], **controls: Any) -> ipywidgets.VBox | None
     def follow(_=None):
         values = {name: control.value for name, control in shown.items()}
         try:
-            picture.value = _image(*_png(draw(**values), 100), 100, ", ".join(f"{k} {v}" for k, v in values.items()))
+            png, size = _png(draw(**values), 100)
+            picture.value = _image(png, size, 100, ", ".join(f"{k} {v}" for k, v in values.items()))
         except ValueError as error:
             picture.value = f"<pre>{html.escape(str(error))}</pre>"
 
