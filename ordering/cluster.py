@@ -2,7 +2,7 @@
 
 Every load of clips stays where it is, with its rows of Z. Whatever a worker holds is the result of tasks that Dask can
 run again, back to the loader, so a lost worker costs time and nothing else.
-Explained in ``book/16-fast-and-large.ipynb``.
+Explained in ``book/16c-past-one-machine.ipynb``.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def frank_wolfe(parts: Parts, lam: float, kappa: ArrayLike | None = None, class_
     -----
     A pass is one task a part and a tree of sums. It reads the features once: a task takes the step that is due,
     multiplies by the classifier, asks the oracle, and returns the moments of its direction, from which the client has
-    gap, exact step and next classifier. Explained in ``book/16-fast-and-large.ipynb``.
+    gap, exact step and next classifier. Explained in ``book/16c-past-one-machine.ipynb``.
     """
     problem = OnCluster(parts, RidgeObjective(parts.features, lam, kappa, class_weight), Z0, supervised, random_state,
                         False)

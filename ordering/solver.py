@@ -129,7 +129,7 @@ def block_frank_wolfe(objective: Objective, clips: Clips | AdmissibleSet, Z0: Ar
     Notes
     -----
     Clip after clip, with the classifier brought up to date in between, was measured too: it needs as many passes
-    as all clips at once and cannot use momentum. Explained in ``book/16-fast-and-large.ipynb``.
+    as all clips at once and cannot use momentum. Explained in ``book/16-momentum.ipynb``.
 
     Examples
     --------

@@ -7,6 +7,7 @@ environment) and is made again only when that changes.
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -75,7 +76,7 @@ def is_current(copy, key):
 
 
 def kernel_environment(root):
-    """Environment of the kernels: none of the user's own settings, one BLAS thread, no progress bars."""
+    """Environment of the kernels: none of the user's own settings, one BLAS thread, no bars, no live controls."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {
         **os.environ,
@@ -83,6 +84,7 @@ def kernel_environment(root):
         "IPYTHONDIR": str(root / "_build" / "ipython"),
         "JUPYTER_PREFER_ENV_PATH": "1",
         "MPLCONFIGDIR": str(root / "_build" / "matplotlib"),
+        "ORDERING_RECORDED": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "PYTHONHASHSEED": "0",
         "TQDM_DISABLE": "1",
@@ -142,6 +144,23 @@ def tidy(executed):
     for part in (executed, *executed.cells):
         for name in ("papermill", "execution"):
             part.metadata.pop(name, None)
+    return keep_shown_widgets(executed)
+
+
+def keep_shown_widgets(executed):
+    """Drop the widgets that no output shows: progress bars that have gone, which a kernel still remembers."""
+    state = executed.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    views = [output.get("data", {}).get("application/vnd.jupyter.widget-view+json", {})
+             for cell in executed.cells for output in cell.get("outputs", [])]  # fmt: skip
+    todo, shown = [view["model_id"] for view in views if view], set()
+    while todo:
+        key = todo.pop()
+        if key in state and key not in shown:
+            shown.add(key)
+            todo += re.findall(r"IPY_MODEL_(\w+)", json.dumps(state[key]))
+    for key in set(state) - shown:
+        if not shown & set(re.findall(r"IPY_MODEL_(\w+)", json.dumps(state[key]))):  # links lead to what is shown
+            del state[key]
     return executed
 
 

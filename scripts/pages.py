@@ -3,7 +3,6 @@
 import html
 import json
 import re
-from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
@@ -18,14 +17,11 @@ class AuthorYearLabels(BaseLabelStyle):
     """Labels like "Bojanowski et al., 2014" in the bibliography."""
 
     def format_labels(self, entries):
-        seen = Counter()
         for entry in entries:
             persons = entry.persons.get("author", entry.persons.get("editor", []))
             names = [" ".join(map(str, p.rich_prelast_names + p.rich_last_names)) for p in persons]
             who = f"{names[0]} et al." if len(names) > 2 else " and ".join(names) or entry.key
-            label = f"{who}, {entry.fields.get('year', 'no year')}"
-            yield label + ("" if not seen[label] else chr(ord("a") + seen[label]))
-            seen[label] += 1
+            yield f"{who}, {entry.fields.get('year', 'no year')}"  # "2018a" where two would be alike
 
 
 class AuthorYear(Style):

@@ -99,3 +99,15 @@ def test_figures_of_different_size_are_refused():
     ):
         frames.show(lambda width: plt.figure(figsize=(width, 1)), [2, 3])
     assert plt.get_fignums() == before
+
+
+def test_a_live_figure_follows_its_controls(monkeypatch):
+    before = plt.get_fignums()
+    slider, picture = frames.live(draw, n=(2, 6)).children
+    first = picture.value
+    slider.value = 6
+    assert image(picture.value) != image(first) and 'alt="n 6"' in picture.value
+    assert image(picture.value) == image(frames.show(draw, [6]).children[1].children[0].value)
+    assert plt.get_fignums() == before
+    monkeypatch.setenv(frames.RECORDED, "1")  # where pages are made
+    assert frames.live(draw, n=(2, 6)) is None

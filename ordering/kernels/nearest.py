@@ -1,6 +1,6 @@
 """A separable quadratic over the hull of the paths of one clip, by fully corrective Frank-Wolfe steps.
 
-Explained in ``book/16-fast-and-large.ipynb``.
+Explained in ``book/16-momentum.ipynb``.
 """
 
 import numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ with needs("widgets", __name__):
     from PIL import Image
 
 FRAME_MILLISECONDS = 400
+RECORDED = "ORDERING_RECORDED"  # set in the environment where pages are made: nobody is there to move a slider
 
 
 def show(draw: Callable[[Any], Figure], values: Iterable[Any], description: str = "",
@@ -95,6 +97,52 @@ def show(draw: Callable[[Any], Figure], values: Iterable[Any], description: str 
     )
     readout = _stack([html.escape(str(label)) for label in labels], start)
     return ipywidgets.VBox([_controls(description, start, len(values), play, picture, readout), picture])
+
+
+def live(draw: Callable[..., Figure], **controls: Any) -> ipywidgets.VBox | None:
+    """Controls above a figure that is drawn anew with every change: what `show` records, with a kernel.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(**values)`` returns a matplotlib figure; it is closed afterwards.
+    **controls
+        One for each argument of ``draw``, as ``ipywidgets.interact`` takes them: a triple (least, greatest,
+        step) is a slider, a list a menu, a text a field.
+
+    Returns
+    -------
+    ipywidgets.VBox or None
+        None where pages are made: without a kernel the controls would do nothing. A ``ValueError`` of ``draw``
+        is shown in place of the figure.
+
+    Examples
+    --------
+    >>> def draw(width):
+    ...     figure, ax = plt.subplots(figsize=(3, 1))
+    ...     ax.barh(["true", "found"], [3, width])
+    ...     return figure
+    >>> panel = live(draw, width=(1, 5))
+    >>> panel.children[0].value = 4
+    """
+    if os.environ.get(RECORDED):
+        return None
+    shown = {name: ipywidgets.interactive.widget_from_abbrev(control, None) for name, control in controls.items()}
+    picture = ipywidgets.HTML()
+
+    def follow(_=None):
+        values = {name: control.value for name, control in shown.items()}
+        try:
+            png, size = _png(draw(**values), 100)
+            picture.value = _image(png, size, 100, ", ".join(f"{k} {v}" for k, v in values.items()))
+        except ValueError as error:
+            picture.value = f"<pre>{html.escape(str(error))}</pre>"
+
+    for name, control in shown.items():
+        control.description = name
+        control.observe(follow, "value")
+    follow()
+    return ipywidgets.VBox([*shown.values(), picture])
 
 
 def _stack(texts, start):

@@ -53,6 +53,17 @@ def results(notebook):
     return found + sorted(value for value in values if isinstance(value, str))
 
 
+def test_widgets_that_no_output_shows_are_left_out():
+    """A progress bar that has gone stays in the kernel; boxes keep their children, links what they move."""
+    models = {"box": ["slider"], "slider": [], "link": ["slider"], "bar": ["text"], "text": []}
+    state = {key: {"state": {"children": [f"IPY_MODEL_{c}" for c in children]}} for key, children in models.items()}
+    output = nbformat.v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {"model_id": "box"}})
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": state}}
+    kept = execute.keep_shown_widgets(notebook).metadata["widgets"]["application/vnd.jupyter.widget-state+json"]
+    assert set(kept["state"]) == {"box", "slider", "link"}
+
+
 def test_failed_cell_fails_the_build(throwaway):
     root = throwaway("1/0")
     run = run_script("build", "--size", "quick", "--root", root)
