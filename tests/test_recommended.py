@@ -1,5 +1,7 @@
 """The recommended setting: what holds whatever the clips, and how good it at least is on the sets shipped."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -8,6 +10,7 @@ from ordering import Clips, OrderedActionLabeling, datasets
 from ordering.admissible import Ordered, linear_oracle
 from ordering.clips import label_runs
 from ordering.metrics import interval_scores
+from ordering.recommended import estimator
 from ordering.recommended.grammar import Grammar
 from ordering.synthetic import make_clips
 
@@ -176,3 +179,19 @@ def test_birdsong_from_few_clips(part):
     """Half of the syllables' gaps stand at no end of a clip: that background may be missing there has to be found."""
     clips = datasets.load_birdsong()[part]
     assert iou(clips, fitted(clips).labels_) > 0.7
+
+
+@pytest.mark.parametrize(("evidence", "present", "expected"), [
+    (2.54, 0.999, estimator.LEARNT),  # hardly less clear without background, though nearly all of it is there
+    (2.56, 0.999, estimator.LEARNT),  # even a little clearer
+    (2.54, 0.2, estimator.ABSENT),
+    (2.2, 0.2, estimator.LEARNT),
+])
+def test_background_is_left_out_only_where_it_is_learnt_to_be_absent(evidence, present, expected):
+    """The first case made labels of 80 actions worse than an even split."""
+    spread = np.tile([-0.5, 0.5], 50)
+    level = {estimator.THERE: 2.55, estimator.LEARNT: 2.555, estimator.INSIDE: 2.5, estimator.ABSENT: evidence}
+    found = {(0.8, 2, way): (value + (spread if way == estimator.ABSENT else 0 * spread),
+                             SimpleNamespace(presence=np.array([present, present]))) for way, value in level.items()}
+    ways = [(0.8, 2, estimator.LEARNT), (0.8, 2, estimator.ABSENT)]
+    assert estimator._background(found, (0.8, 2, estimator.THERE), ways, (0.8, 2, estimator.INSIDE))[2] == expected

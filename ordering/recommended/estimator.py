@@ -263,17 +263,18 @@ def _most_evident(found):
 
 def _background(found, best, ways, inside):
     """The way to take optional background: the most evident one, but INSIDE only where it is clearly better, and
-    ABSENT, the simplest, where it is hardly worse."""
+    ABSENT, the simplest, where it is hardly worse and, if presence is learnt, most of the background is absent."""
     def doubt(difference):
         return difference.std() / np.sqrt(len(difference))
 
-    best = _most_evident({way: found[way] for way in [best, *ways]})
+    absent, learnt = (_most_evident({way: found[way] for way in ways if way[2] == kind}) for kind in (ABSENT, LEARNT))
+    best = max(best, learnt, key=lambda way: found[way][0].mean())
     more = found[inside][0] - found[best][0]
     if more.mean() > max(CLEAR * (rounds.MOST - found[best][0].mean()), doubt(more)):
         best = inside
-    absent = _most_evident({way: found[way] for way in ways if way[2] == ABSENT})
     less = found[best][0] - found[absent][0]
-    return absent if less.mean() <= min(SAME * found[best][0].mean(), doubt(less)) else best
+    same = less.mean() <= min(SAME * found[best][0].mean(), doubt(less))
+    return absent if same and found[learnt][1].presence[0] < 0.5 else best
 
 
 def _usual_duration(N, clips, actions_only=False):
