@@ -25,7 +25,7 @@ from tqdm.auto import tqdm
 from ordering import baselines, metrics
 from ordering._check import one_of
 from ordering._extras import needs
-from ordering._files import whole_file
+from ordering._files import shared_folder, whole_file
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
 from ordering.at_least_one import AtLeastOne
 from ordering.clips import Clips
@@ -456,16 +456,15 @@ def sweep(data: str | os.PathLike[str], wanted: Sequence[Setting], plan: Plan, d
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    for leftover in directory.glob("*.draft"):  # of a killed run
-        leftover.unlink(missing_ok=True)
-    _claim(directory, plan, data)
-    missing = [setting for setting in wanted if not _file(directory, setting).exists()]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_store)(data, setting, plan, directory) for setting in missing)
-    for _ in tqdm(runs, f"{plan.grid} grid, draw {plan.draw}", len(wanted), initial=len(wanted) - len(missing),
-                  disable=not progress):
-        pass
-    return table(directory, wanted)
+    with shared_folder(directory):
+        _claim(directory, plan, data)
+        missing = [setting for setting in wanted if not _file(directory, setting).exists()]
+        runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+            delayed(_store)(data, setting, plan, directory) for setting in missing)
+        for _ in tqdm(runs, f"{plan.grid} grid, draw {plan.draw}", len(wanted), initial=len(wanted) - len(missing),
+                      disable=not progress):
+            pass
+        return table(directory, wanted)
 
 
 def table(directory: str | os.PathLike[str], wanted: Sequence[Setting]) -> pd.DataFrame:
