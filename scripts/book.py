@@ -73,7 +73,7 @@ def fill_environment(wanted):
     STAMP.unlink(missing_ok=True)
     print("Making .venv from requirements.txt (about 200 packages, once; a minute or two)", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-    install("-r", ROOT / "requirements.txt")
+    install("--require-hashes", "-r", ROOT / "requirements.txt")
     install("--no-deps", "--no-build-isolation", "-e", ROOT)
     STAMP.write_text(wanted)
 
