@@ -23,6 +23,9 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".complete"
 SIZES = ("quick", "book", "paper")
+OF_THE_REPOSITORY = ("book", "test_habits.py", "test_requirements.py", "test_installation.py", "test_killed.py")
+OF_KERNELS = ("chain", "nearest", "at_least_one", "dtw", "own_set", "ncut")  # tests that run them as Python, too
+COVERED = 95  # per cent of the branches
 
 
 def wanted_environment():
@@ -33,9 +36,9 @@ def wanted_environment():
     return f"{sys.version_info[0]}.{sys.version_info[1]} {ROOT} {digest.hexdigest()}"
 
 
-def install(*arguments):
+def install(*arguments, python=PYTHON):
     """Run pip and count the packages as it takes them (no tqdm yet: this is what installs it)."""
-    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", *arguments]
+    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pip:
         taken = 0
         try:
@@ -133,6 +136,36 @@ def test(options):
     return subprocess.run(command, cwd=ROOT).returncode
 
 
+def test_oldest(options):
+    """Run the tests of the package with the oldest versions that pyproject.toml allows; the exit status."""
+    import oldest
+
+    folder = ROOT / "_build" / "oldest"
+    python = folder / PYTHON.relative_to(VENV)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+    (folder / "constraints.txt").write_text("\n".join(oldest.constraints()), encoding="utf8")
+    install("-c", folder / "constraints.txt", f"{ROOT}[{','.join(oldest.EXTRAS)}]", python=python)
+    left_out = [f"--ignore={ROOT / 'tests' / name}" for name in OF_THE_REPOSITORY]
+    return subprocess.run([python, "-m", "pytest", *left_out, "tests", *options.arguments], cwd=ROOT).returncode
+
+
+def coverage(options):
+    """Measure which branches of the package its tests take, kernels once more as Python; the exit status."""
+    run = [sys.executable, "-m", "coverage"]
+    shutil.rmtree(ROOT / "_build" / "coverage", ignore_errors=True)
+    (ROOT / "_build" / "coverage").mkdir(parents=True)
+    kernels = [f"tests/test_{name}.py" for name in OF_KERNELS]
+    left_out = [f"--ignore={ROOT / 'tests' / name}" for name in OF_THE_REPOSITORY]
+    for tests, changes in ((kernels, {"NUMBA_DISABLE_JIT": "1"}),
+                           (["--doctest-modules", "ordering", "tests", *left_out], {})):  # fmt: skip
+        command = [*run, "run", "-m", "pytest", "-q", *tests]
+        status = subprocess.run(command, cwd=ROOT, env={**os.environ, **changes}).returncode
+        if status:
+            return status
+    subprocess.run([*run, "combine", "--quiet"], cwd=ROOT, check=True)
+    return subprocess.run([*run, "report", "--fail-under", str(COVERED)], cwd=ROOT).returncode
+
+
 def serve(options):
     """Serve the built pages on this machine only."""
     pages = ROOT / "_build" / "html"
@@ -183,6 +216,10 @@ def parse_arguments():
     command = commands.add_parser("test", help="run ruff, mypy and all tests")
     command.add_argument("arguments", nargs="*", help="passed to pytest (after --), which then runs alone")
     command.set_defaults(run=test)
+    command = commands.add_parser("test-oldest", help="test the package with the oldest versions it allows")
+    command.add_argument("arguments", nargs="*", help="passed to pytest (after --)")
+    command.set_defaults(run=test_oldest)
+    commands.add_parser("coverage", help="measure what the tests of the package reach").set_defaults(run=coverage)
     command = commands.add_parser("serve", help="serve the built pages")
     command.add_argument("--port", type=int, default=8000)
     command.set_defaults(run=serve)

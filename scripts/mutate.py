@@ -97,7 +97,7 @@ def main():
             if survives(folder, options.tests):
                 left += 1
                 print(f"{options.module}:{node.lineno}: {before}  ->  {ast.unparse(node).splitlines()[0]}", flush=True)
-    print(f"{options.module}: {len(drawn) - left} of {len(drawn)} mutants killed ({len(numbers)} there are)", flush=True)
+    print(f"{options.module}: {len(drawn) - left} of {len(drawn)} mutants killed (of {len(numbers)})", flush=True)
 
 
 if __name__ == "__main__":

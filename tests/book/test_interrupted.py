@@ -15,7 +15,7 @@ import execute
 from tests.killing import AT, KILLS, Signal, family, killed_at, left_after
 from tests.test_installation import ANOTHER_USER
 
-from .conftest import ROOT, SCRIPT
+from .conftest import ROOT, SCRIPT, write_book
 
 QUICK = [sys.executable, SCRIPT, "--here", "build", "--size", "quick", "--jobs", "1"]
 
@@ -24,14 +24,18 @@ def options_of(root):
     return {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": root}
 
 
-@pytest.fixture
-def two_pages(throwaway, tmp_path):
-    """A book of two pages; a chapter stops at a `Signal` at tmp_path/here while there is one."""
-    root = throwaway(AT.format(path=str(tmp_path / "here")))
+def write_two_pages(root, source):
+    write_book(root, source)
     second = root / "book" / "second.ipynb"
     second.write_text((root / "book" / "index.ipynb").read_text().replace("# A page", "# Another"))
     (root / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n  - file: second\n")
     return root
+
+
+@pytest.fixture
+def two_pages(tmp_path):
+    """A book of two pages; a chapter stops at a `Signal` at tmp_path/here while there is one."""
+    return write_two_pages(tmp_path, AT.format(path=str(tmp_path / "here")))
 
 
 def leftovers(root):
@@ -97,15 +101,20 @@ def test_a_killed_build_takes_its_kernels_along(two_pages):
     assert len(built(two_pages)) >= 2
 
 
-@pytest.mark.parametrize("kill", range(KILLS))
-def test_a_build_killed_at_a_random_moment(two_pages, kill):
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """A book of two pages, what its build makes, and how long that takes."""
+    root = write_two_pages(tmp_path_factory.mktemp("book"), "print(1)")
     start = time.perf_counter()
-    expected = built(two_pages)
-    seconds = time.perf_counter() - start
-    for folder in ("html", "executed"):
-        shutil.rmtree(two_pages / "_build" / folder)
-    killed_at(random.Random(kill).uniform(0, seconds), [*QUICK, "--root", two_pages])
-    assert built(two_pages) == expected
+    return root, built(root), time.perf_counter() - start
+
+
+@pytest.mark.parametrize("kill", range(KILLS))
+def test_a_build_killed_at_a_random_moment(uninterrupted, tmp_path, kill):
+    root, expected, seconds = uninterrupted
+    copy = shutil.copytree(root, tmp_path / "book", ignore=shutil.ignore_patterns("html", "executed"))
+    killed_at(random.Random(kill).uniform(0, seconds), [*QUICK, "--root", copy])
+    assert built(copy) == expected
 
 
 # ------------------------------------------------------------------ at once
