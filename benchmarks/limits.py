@@ -22,9 +22,9 @@ from tqdm import tqdm
 
 from ordering import Clips, OrderedActionLabeling, RidgeObjective, block_frank_wolfe, frank_wolfe, random_vertices
 
-BASE = {"intervals": 8_000, "features": 128, "actions": 16, "listed": 4, "length": 80}
+BASE = {"intervals": 4_000, "features": 128, "actions": 16, "listed": 4, "length": 80}
 VALUES = {
-    "intervals": (4_000, 8_000, 16_000, 32_000),
+    "intervals": (2_000, 4_000, 8_000, 16_000),
     "features": (64, 128, 256, 512),
     "actions": (8, 16, 32, 64),
     "listed": (2, 4, 8, 16),
