@@ -1,15 +1,14 @@
-"""How time and memory grow with each of five sizes, the others held: intervals, features, actions, list, clip length.
+"""How time grows with each of five sizes, the others held: intervals, features, actions, list, clip length.
 
     python benchmarks/limits.py
 
 Clips of class means plus noise; three ways to label them: ten passes of the 2014 setting, five sweeps of the block
 solver on the same objective, a fit of the recommended setting with its own stop. Each way is a process of its own, on
 one thread; the first two run every size three times (medians), the third once. Seconds are those of the processor (a
-busy machine changes little), memory is peak resident memory less what was resident with the features loaded.
-Exponents are slopes of least-squares lines through the logarithms: 1 says that twice as much costs twice as much.
+busy machine changes little). Exponents are slopes of least-squares lines through the logarithms: 1 says that twice as
+much costs twice as much. How memory grows is in `growth.py`.
 """
 
-import gc
 import json
 import statistics
 import time
@@ -72,13 +71,10 @@ def child(method):
 
 
 def measured(method, clips):
-    """Seconds of the processor and MB beyond what is there."""
-    gc.collect()
-    common.reset_peak()
-    (before,) = common.status("VmRSS")
+    """Seconds of the processor."""
     start = time.process_time()
     fit(method, clips)
-    return time.process_time() - start, common.status("VmHWM")[0] - before
+    return time.process_time() - start
 
 
 def main():
@@ -89,13 +85,9 @@ def main():
     for method in tqdm(METHODS):
         found = common.in_own_process(Path(__file__), "--child", method, threads=1)
         for name, values in VALUES.items():
-            runs = [found[json.dumps({**BASE, name: value})] for value in values]
-            figures = {"seconds": [statistics.median(run[0] for run in own) for own in runs],
-                       "peak_MB": [statistics.median(run[1] for run in own) for own in runs]}
-            growth = {f"exponent_{key}": common.exponent(values, np.maximum(own, 0.1 if key == "peak_MB" else 1e-3))
-                      for key, own in figures.items()}
-            rows += [{"method": method, "grows": name, "value": value, "seconds": seconds, "peak_MB": peak, **growth}
-                     for value, seconds, peak in zip(values, *figures.values(), strict=True)]
+            seconds = [statistics.median(found[json.dumps({**BASE, name: value})]) for value in values]
+            rows += [{"method": method, "grows": name, "value": value, "seconds": one,
+                      "exponent": common.exponent(values, seconds)} for value, one in zip(values, seconds, strict=True)]
     common.report("limits", rows, options, threads=1, **{f"base_{key}": value for key, value in BASE.items()})
 
 
