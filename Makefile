@@ -2,12 +2,12 @@
 PYTHON ?= python3
 SIZE ?= book
 
-.PHONY: book pdf test serve lab clean
+.PHONY: book pdf test test-oldest coverage serve lab clean
 book:
 	$(PYTHON) scripts/book.py build --size $(SIZE)
 pdf:
 	$(PYTHON) scripts/book.py pdf --size $(SIZE)
 test:
 	$(PYTHON) scripts/book.py test
-serve lab clean:
+test-oldest coverage serve lab clean:
 	$(PYTHON) scripts/book.py $@

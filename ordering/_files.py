@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import uuid
@@ -12,6 +13,11 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows, where no lock is held and nothing that a killed run left is removed
+    fcntl = None  # type: ignore[assignment]
 
 MADE = ".ordering.sha256"  # which files of a folder `whole_folder` made, as sha256sum writes it
 OF_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini"}  # made by looking at a folder
@@ -85,9 +91,12 @@ def whole_folder(out: str | Path) -> Iterator[Path]:
     out = free_folder(out)
     new_parents = [folder for folder in out.parents if not folder.exists()]
     draft = (out if out.exists() else out.parent) / f".{uuid.uuid4().hex}.draft"
+    draft.mkdir(parents=True)
+    lock = open(draft / "lock", "a")
     try:
+        _hold(lock)
         for part in ("new", "old"):
-            (draft / part).mkdir(parents=True)
+            (draft / part).mkdir()
         yield draft / "new"
         files = sorted(path for path in (draft / "new").rglob("*") if path.is_file())
         lines = [f"{_digest(path)}  {path.relative_to(draft / 'new').as_posix()}\n" for path in files]
@@ -102,23 +111,76 @@ def whole_folder(out: str | Path) -> Iterator[Path]:
             with suppress(OSError):
                 folder.rmdir()
         raise
+    finally:
+        lock.close()
     shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def shared_folder(folder: str | Path) -> Iterator[None]:
+    """Work in a folder with other processes; the first one there removes the drafts of files that killed ones left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "a.draft").touch()
+    ...     with shared_folder(folder):
+    ...         Path(folder, "a.draft").exists()
+    False
+    """
+    with open(Path(folder, ".lock"), "a") as lock:
+        if _hold(lock):
+            for draft in Path(folder).glob("*.draft"):
+                draft.unlink()
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+def _hold(lock):
+    """Lock an open file until it is closed or this process ends; false where another process holds it."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _exchange(out, draft):
     """New files take the place of old ones; all or none."""
     moved = []
+
+    def move(path, target):
+        moved.append((path, target))
+        os.rename(path, target)
+
     try:
-        for source, target in ((out, draft / "old"), (draft / "new", out)):
-            for path in sorted(source.iterdir()):
-                if path != draft:
-                    moved.append((path, target / path.name))
-                    os.rename(*moved[-1])
+        for path in sorted(set(out.iterdir()) - {draft}):
+            move(path, draft / "old" / path.name)
+        move(draft / "old", draft / "gone")  # from here on the new files are the right ones
+        for path in sorted((draft / "new").iterdir()):
+            move(path, out / path.name)
     except BaseException:
         for path, now in reversed(moved):
             if not path.exists():
                 os.rename(now, path)
         raise
+
+
+def _end_what_was_killed(out):
+    """Drafts whose process is no more: undo or finish an exchange of files, and remove them."""
+    for draft in {*out.glob(".*.draft"), *out.parent.glob(".*.draft")}:
+        if not (re.fullmatch(r"\.[0-9a-f]{32}\.draft", draft.name) and (draft / "lock").is_file()):
+            continue
+        with suppress(OSError), open(draft / "lock", "a") as lock:
+            if _hold(lock):
+                if draft.parent == out:
+                    for path in (draft / ("new" if (draft / "gone").exists() else "old")).iterdir():
+                        os.rename(path, out / path.name)
+                shutil.rmtree(draft)
 
 
 def free_folder(out: str | Path, draft: Path | None = None) -> Path:
@@ -130,6 +192,8 @@ def free_folder(out: str | Path, draft: Path | None = None) -> Path:
         It is something else; the error names what is there. Nothing in `draft` counts.
     """
     path = Path(os.path.realpath(out))
+    if draft is None:
+        _end_what_was_killed(path)
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     if not there.is_dir():
         raise ValueError(f"{out}: a folder, or a new name, expected, found the file {there}")

@@ -132,7 +132,7 @@ def _ends(arrays):
 
 
 @compiled
-def _greedy(cost, offsets, allowed, allowed_offsets, missing, missing_offsets, labels, regret):  # pragma: no cover
+def _greedy(cost, offsets, allowed, allowed_offsets, missing, missing_offsets, labels, regret):
     """Fill `labels` where it is -1, and `regret`; returns which clips need the assignment solver."""
     n = len(offsets) - 1
     clash = np.zeros(n, dtype=np.bool_)
@@ -163,7 +163,7 @@ def _greedy(cost, offsets, allowed, allowed_offsets, missing, missing_offsets, l
 
 
 @compiled
-def _project(target, known, offsets, allowed, ends, missing, missing_ends, P):  # pragma: no cover
+def _project(target, known, offsets, allowed, ends, missing, missing_ends, P):
     """Write the projection of `target` onto the hull into the free rows of P, clip by clip."""
     for i in range(len(offsets) - 1):
         classes, required = allowed[ends[i]:ends[i + 1]], missing[missing_ends[i]:missing_ends[i + 1]]
@@ -188,7 +188,7 @@ def _project(target, known, offsets, allowed, ends, missing, missing_ends, P):  
 
 
 @compiled
-def _threshold(point, mu):  # pragma: no cover
+def _threshold(point, mu):
     """The number tau for which the entries max(point + mu - tau, 0) sum to 1 (Michelot's iteration)."""
     threshold = -np.inf
     while True:
@@ -203,7 +203,7 @@ def _threshold(point, mu):  # pragma: no cover
 
 
 @compiled
-def _fit_multiplier(point, mu, a):  # pragma: no cover
+def _fit_multiplier(point, mu, a):
     """Set mu[a] to the least number >= 0 with which column a sums to at least 1; returns how far off it was."""
     low, high = -1.0, np.inf
     for t in range(len(point)):  # where a leads by 1 in some row, the sum is large enough

@@ -71,7 +71,7 @@ def chi_squared_band(clips: Clips, width: int = 10, square: bool = True) -> np.n
 
 
 @compiled
-def _chi_squared(histograms, band):  # pragma: no cover
+def _chi_squared(histograms, band):
     T, d = histograms.shape
     for t in range(T):
         for k in range(1, min(band.shape[1], T - 1 - t) + 1):

@@ -7,9 +7,13 @@ Every command needs nothing but Python 3.11 or newer: it first creates ``.venv``
 """
 
 import argparse
+import errno
+import functools
 import hashlib
+import http.server
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +23,10 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".complete"
 SIZES = ("quick", "book", "paper")
+OF_THE_REPOSITORY = ("book", "test_habits.py", "test_requirements.py", "test_installation.py", "test_killed.py")
+OF_KERNELS = ("chain", "nearest", "at_least_one", "dtw", "ncut")  # tests that run them as Python, too
+COMPILED_ONLY = "not one_signature and not a_long_clip"
+COVERED = 95  # per cent of the branches
 
 
 def wanted_environment():
@@ -29,17 +37,21 @@ def wanted_environment():
     return f"{sys.version_info[0]}.{sys.version_info[1]} {ROOT} {digest.hexdigest()}"
 
 
-def install(*arguments):
+def install(*arguments, python=PYTHON):
     """Run pip and count the packages as it takes them (no tqdm yet: this is what installs it)."""
-    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", *arguments]
+    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pip:
         taken = 0
-        for line in pip.stdout:
-            if line.startswith(("Collecting", "Processing")):
-                taken += 1
-                print(f"\r  {taken} packages", end="", flush=True)
-            elif line.startswith("Installing"):
-                print(", installing", end="", flush=True)
+        try:
+            for line in pip.stdout:
+                if line.startswith(("Collecting", "Processing")):
+                    taken += 1
+                    print(f"\r  {taken} packages", end="", flush=True)
+                elif line.startswith("Installing"):
+                    print(", installing", end="", flush=True)
+        except BaseException:
+            pip.kill()
+            raise
     print()
     if pip.returncode:
         sys.exit(f"pip failed with status {pip.returncode}")
@@ -48,12 +60,24 @@ def install(*arguments):
 def make_environment():
     """Create or update ``.venv``: the pinned packages, then this package itself (editable)."""
     wanted = wanted_environment()
-    if STAMP.exists() and STAMP.read_text() == wanted:
+    if is_made(wanted):
         return
+    from alone import alone
+
+    with alone(ROOT / "_build" / ".environment"):  # whoever waited here may find it made
+        if not is_made(wanted):
+            fill_environment(wanted)
+
+
+def is_made(wanted):
+    return STAMP.exists() and STAMP.read_text() == wanted
+
+
+def fill_environment(wanted):
     STAMP.unlink(missing_ok=True)
     print("Making .venv from requirements.txt (about 200 packages, once; a minute or two)", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-    install("-r", ROOT / "requirements.txt")
+    install("--require-hashes", "-r", ROOT / "requirements.txt")
     install("--no-deps", "--no-build-isolation", "-e", ROOT)
     STAMP.write_text(wanted)
 
@@ -62,13 +86,21 @@ def build(options):
     """Execute what has changed, render, leave the pages in the output folder; the exit status."""
     import execute
     import render
+    from alone import alone
+    from ordering._files import free_folder
 
     root, out = options.root.resolve(), options.out or options.root.resolve() / "_build" / "html"
-    failed = execute.execute_book(root, options.size, options.seed, options.jobs)
-    if failed:
-        print(f"The book was not rendered: {', '.join(failed)} failed.", file=sys.stderr)
-        return 1
-    return render.render_book(root, options.size, out.resolve())
+    with alone(root / "_build" / ".lock", f"Another build is running in {root}"):
+        try:
+            free_folder(out)
+        except ValueError as error:
+            sys.exit(f"--out {error}")
+        execute.drop_leftovers(root)
+        failed = execute.execute_book(root, options.size, options.seed, options.jobs)
+        if failed:
+            print(f"The book was not rendered: {', '.join(failed)} failed.", file=sys.stderr)
+            return 1
+        return render.render_book(root, options.size, out.resolve())
 
 
 def pdf(options):
@@ -105,10 +137,49 @@ def test(options):
     return subprocess.run(command, cwd=ROOT).returncode
 
 
+def test_oldest(options):
+    """Run the tests of the package with the oldest versions that pyproject.toml allows; the exit status."""
+    import oldest
+
+    folder = ROOT / "_build" / "oldest"
+    python = folder / PYTHON.relative_to(VENV)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+    (folder / "constraints.txt").write_text("\n".join(oldest.constraints()), encoding="utf8")
+    install("-c", folder / "constraints.txt", f"{ROOT}[{','.join(oldest.EXTRAS)}]", python=python)
+    left_out = [f"--ignore={ROOT / 'tests' / name}" for name in OF_THE_REPOSITORY]
+    return subprocess.run([python, "-m", "pytest", *left_out, "tests", *options.arguments], cwd=ROOT).returncode
+
+
+def coverage(options):
+    """Measure which branches of the package its tests take, kernels once more as Python; the exit status."""
+    run = [sys.executable, "-m", "coverage"]
+    shutil.rmtree(ROOT / "_build" / "coverage", ignore_errors=True)
+    (ROOT / "_build" / "coverage").mkdir(parents=True)
+    kernels = [*(f"tests/test_{name}.py" for name in OF_KERNELS), "-k", COMPILED_ONLY]
+    left_out = [f"--ignore={ROOT / 'tests' / name}" for name in OF_THE_REPOSITORY]
+    for tests, changes in ((kernels, {"NUMBA_DISABLE_JIT": "1"}),
+                           (["--doctest-modules", "ordering", "tests", *left_out], {})):  # fmt: skip
+        command = [*run, "run", "-m", "pytest", "-q", *tests]
+        status = subprocess.run(command, cwd=ROOT, env={**os.environ, **changes}).returncode
+        if status:
+            return status
+    subprocess.run([*run, "combine", "--quiet"], cwd=ROOT, check=True)
+    return subprocess.run([*run, "report", "--fail-under", str(COVERED)], cwd=ROOT).returncode
+
+
 def serve(options):
     """Serve the built pages on this machine only."""
-    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(options.port)]
-    return subprocess.run(command, cwd=ROOT / "_build" / "html").returncode
+    pages = ROOT / "_build" / "html"
+    if not (pages / "index.html").exists():
+        sys.exit(f"No pages in {os.path.relpath(pages)} yet: `make book` makes them")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=pages)
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), handler)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"--port: a free port from 1 to 65535 expected, found {options.port} ({error})")
+    with server:
+        print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+        server.serve_forever()
 
 
 def lab(options):
@@ -146,6 +217,10 @@ def parse_arguments():
     command = commands.add_parser("test", help="run ruff, mypy and all tests")
     command.add_argument("arguments", nargs="*", help="passed to pytest (after --), which then runs alone")
     command.set_defaults(run=test)
+    command = commands.add_parser("test-oldest", help="test the package with the oldest versions it allows")
+    command.add_argument("arguments", nargs="*", help="passed to pytest (after --)")
+    command.set_defaults(run=test_oldest)
+    commands.add_parser("coverage", help="measure what the tests of the package reach").set_defaults(run=coverage)
     command = commands.add_parser("serve", help="serve the built pages")
     command.add_argument("--port", type=int, default=8000)
     command.set_defaults(run=serve)
@@ -154,18 +229,30 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def main():
-    if sys.version_info < (3, 11):  # noqa: UP036 (an older Python may well run this file)
-        sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
-    options = parse_arguments()
+def run(options):
+    """Run a command in the environment that it needs; the exit status."""
     if options.run is not clean and not options.here:
         make_environment()
         if Path(sys.prefix).resolve() != VENV.resolve():
+            if os.name != "nt":
+                sys.stdout.flush()
+                os.execv(PYTHON, [str(PYTHON), *sys.argv])  # the same process: whoever stops it stops the command
             return subprocess.run([PYTHON, *sys.argv]).returncode
+    return options.run(options)
+
+
+def main():
+    if sys.version_info < (3, 11):  # noqa: UP036 (an older Python may well run this file)
+        sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return options.run(options)
+        return run(parse_arguments())
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+            raise
+        sys.exit(f"{error.filename or 'disk'}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -18,6 +20,7 @@ import nbformat
 import yaml
 from tqdm import tqdm
 
+import tied
 from ordering._files import whole_file
 
 # A chapter that takes longer than this is stopped, and has failed.
@@ -57,6 +60,11 @@ def copy_path(root, size, notebook):
     return root / "_build" / "executed" / size / notebook.name
 
 
+def is_passing(file):
+    """True for what comes and goes while something else runs: compiled code, drafts, parts of a sweep."""
+    return file.suffix == ".draft" or any(part == "__pycache__" or part.endswith(".parts") for part in file.parts)
+
+
 def digest(root, notebook, parameters):
     """Digest of everything that the outputs of a chapter depend on."""
     sha = hashlib.sha256(json.dumps([parameters, sys.version_info[:2]]).encode())
@@ -64,7 +72,7 @@ def digest(root, notebook, parameters):
     for name in WATCHED:
         path = root / name
         inside = path.rglob("*") if path.is_dir() else [path]
-        files += sorted(file for file in inside if file.is_file() and "__pycache__" not in file.parts)
+        files += sorted(file for file in inside if file.is_file() and not is_passing(file))
     for file in files:
         sha.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return sha.hexdigest()
@@ -91,41 +99,22 @@ def kernel_environment(root):
     }
 
 
-def execute_chapter(root, notebook, size, seed, key):
+def execute_chapter(root, notebook, size, seed, key, draft, lifeline):
     """Run one chapter; return None, or the text of what went wrong."""
     copy = copy_path(root, size, notebook)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    draft = copy.with_suffix(".draft")
-    command = [sys.executable, "-m", "papermill", notebook, draft]
-    command += [
-        "-p",
-        "size",
-        size,
-        "-p",
-        "seed",
-        str(seed),
-        "--kernel",
-        "python3",
-        "--cwd",
-        notebook.parent,
-        "--autosave-cell-every",
-        "0",
-    ]
-    command += ["--no-progress-bar", "--log-level", "ERROR"]
+    command = [*tied.command("papermill", CHAPTER_SECONDS[size]), notebook, draft, "-p", "size", size]
+    command += ["-p", "seed", str(seed), "--kernel", "python3", "--cwd", notebook.parent]
+    command += ["--autosave-cell-every", "0", "--no-progress-bar", "--log-level", "ERROR"]
     start = time.perf_counter()
-    try:
-        run = subprocess.run(command, env=kernel_environment(root), capture_output=True, text=True,
-                             stdin=subprocess.DEVNULL, timeout=CHAPTER_SECONDS[size])  # fmt: skip
-        if run.returncode:
-            return run.stderr
-        executed = tidy(nbformat.read(draft, as_version=4))
-        executed.metadata["book"] = {"digest": key, "seconds": round(time.perf_counter() - start, 1)}
-        with whole_file(copy, encoding="utf8") as file:
-            nbformat.write(executed, file)
-    except subprocess.TimeoutExpired:
-        return f"stopped after {CHAPTER_SECONDS[size]} seconds, the limit for a chapter at size {size}"
-    finally:
-        draft.unlink(missing_ok=True)
+    run = subprocess.run(command, env=kernel_environment(root), stdin=lifeline, capture_output=True,
+                         encoding="utf8", errors="replace", start_new_session=True)  # fmt: skip
+    if run.returncode:
+        return run.stderr
+    executed = tidy(nbformat.read(draft, as_version=4))
+    executed.metadata["book"] = {"digest": key, "seconds": round(time.perf_counter() - start, 1)}
+    with whole_file(copy, encoding="utf8") as file:
+        nbformat.write(executed, file)
 
 
 def tidy(executed):
@@ -164,21 +153,40 @@ def keep_shown_widgets(executed):
     return executed
 
 
+def drop_leftovers(root):
+    """Remove drafts of builds that were killed; no other build may be running."""
+    build = root / "_build"
+    for folder in (*build.glob("draft-*"), *build.glob("render-*")):
+        shutil.rmtree(folder)
+    for file in build.glob("executed/*/*.draft"):
+        file.unlink()
+
+
 def execute_book(root, size, seed=0, jobs=2):
-    """Execute the chapters that are not current; return the names of those that failed."""
+    """Execute the chapters that are not current; return the names of those that failed.
+
+    Whatever ends this, Ctrl-C or an error, ends the chapters that run and leaves those that have finished.
+    """
     keys = {path: digest(root, path, {"size": size, "seed": seed}) for path in chapters(root)}
     todo = [path for path, key in keys.items() if not is_current(copy_path(root, size, path), key)]
     failed = []
     bar = tqdm(total=len(keys), initial=len(keys) - len(todo), unit="chapter", desc=f"Execute ({size})")
-    with ThreadPoolExecutor(jobs) as pool, bar:
-        running = {pool.submit(timed, execute_chapter, root, path, size, seed, keys[path]): path for path in todo}
-        for done in as_completed(running):
-            name, (error, seconds) = running[done].stem, done.result()
-            bar.write(f"{name:<30}{seconds:7.1f} s{'   FAILED' if error else ''}")
-            if error:
-                failed.append(name)
-                bar.write(error)
-            bar.update()
+    (root / "_build").mkdir(exist_ok=True)
+    with (tempfile.TemporaryDirectory(dir=root / "_build", prefix="draft-") as drafts, ThreadPoolExecutor(jobs) as pool,
+          bar, tied.lifeline() as lifeline):  # fmt: skip
+        try:
+            running = {pool.submit(timed, execute_chapter, root, path, size, seed, keys[path],
+                                   Path(drafts) / path.name, lifeline): path for path in todo}  # fmt: skip
+            for done in as_completed(running):
+                name, (error, seconds) = running[done].stem, done.result()
+                bar.write(f"{name:<30}{seconds:7.1f} s{'   FAILED' if error else ''}")
+                if error:
+                    failed.append(name)
+                    bar.write(error)
+                bar.update()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return failed
 
 

@@ -15,7 +15,9 @@ from tqdm import tqdm
 
 import execute
 import staging
+import tied
 import vendor
+from ordering._files import whole_folder
 from strip_outputs import stripped
 
 
@@ -50,19 +52,24 @@ def digest(root, folder):
 
 def run_jupyter_book(folder, n_pages):
     """Render a staged book, a warning being an error; return the exit status."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder / "book", "--path-output", folder]
+    command = [*tied.command("jupyter-book"), "build", folder / "book", "--path-output", folder]
     command += ["--config", folder / "_config.yml", "--toc", folder / "_toc.yml", "-W", "-n", "--keep-going"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf8", "errors": "replace"}
     log, bar = [], tqdm(total=2 * n_pages, unit="page", desc="Render")
     paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": paths}  # the folder holds pages.py
-    with subprocess.Popen(command, env=environment, **pipes) as run, bar:
-        for line in run.stdout:
-            line = re.sub(r"\x1b\[[0-9;]*m", "", line).replace(f"{folder}{os.sep}", "")
-            if re.match(r"(reading sources|writing output)\.\.\. \[", line):
-                bar.update()
-            elif not re.match("myst|copying", line):
-                log.append(line)
+    with (tied.lifeline() as stdin, bar,
+          subprocess.Popen(command, env=environment, stdin=stdin, start_new_session=True, **pipes) as run):  # fmt: skip
+        try:
+            for line in run.stdout:
+                line = re.sub(r"\x1b\[[0-9;]*m", "", line).replace(f"{folder}{os.sep}", "")
+                if re.match(r"(reading sources|writing output)\.\.\. \[", line):
+                    bar.update()
+                elif not re.match("myst|copying", line):
+                    log.append(line)
+        except BaseException:
+            run.kill()
+            raise
     if run.returncode:
         print(*log, sep="", file=sys.stderr)
     return run.returncode
@@ -106,10 +113,8 @@ def slim(made, root):
 
 
 def publish(made, out, key):
-    """Move finished pages to their place."""
+    """Move finished pages to their place, which holds nothing but what an earlier build made."""
     (made / ".digest").write_text(key)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.exists():
-        old = made.parent / "old"
-        shutil.move(out, old)
-    shutil.move(made, out)
+    with whole_folder(out) as draft:
+        for path in made.iterdir():
+            shutil.move(path, draft / path.name)

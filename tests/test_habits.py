@@ -116,9 +116,10 @@ def test_actions_are_pinned_by_commit(path):
 
 
 def test_the_workflow_runs_on_every_supported_python():
-    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"].values()
-    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
-    assert job["steps"][-1]["run"] == "make test"
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]
+    assert jobs["tests"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert jobs["tests"]["steps"][-1]["run"] == "make test"
+    assert jobs["package"]["strategy"]["matrix"]["target"] == ["test-oldest", "coverage"]
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)

@@ -13,7 +13,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LINES = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+TEXT = (ROOT / "requirements.txt").read_text()
+LINES = [line.removesuffix(" \\") for line in TEXT.splitlines() if re.match(r"[A-Za-z0-9]", line)]
 LOCK = {
     canonicalize_name(pin.name): pin.specifier
     for pin in map(Requirement, LINES)
@@ -33,6 +34,14 @@ def pinned(name):
 def test_every_line_is_an_exact_pin():
     for line in LINES:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][^\s;]*( ; python_version [<>=]+ \"3\.\d+\")?", line), line
+
+
+def test_every_pin_has_hashes_and_nothing_else_is_in_the_file():
+    """A pip that is told --require-hashes takes these files only; no line says where they come from."""
+    parts = re.split(r"\n(?=[A-Za-z0-9])", "\n".join(line for line in TEXT.splitlines() if line[:1] != "#"))
+    assert len(parts) == len(LINES)
+    for line, part in zip(LINES, parts, strict=True):
+        assert re.fullmatch(re.escape(line) + r"( \\\n    --hash=sha256:[0-9a-f]{64})+", part), line
 
 
 @pytest.mark.parametrize("line", DIRECT + BUILD)

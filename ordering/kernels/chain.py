@@ -12,7 +12,7 @@ from ordering.kernels.compile import compiled
 
 
 @compiled
-def _join(a, b, soft):  # pragma: no cover
+def _join(a, b, soft):
     """The smaller of two costs; with `soft` minus the logarithm of the sum of the weights exp(-a) and exp(-b)."""
     low, high = (a, b) if a < b else (b, a)
     if not soft or high == np.inf:
@@ -21,7 +21,7 @@ def _join(a, b, soft):  # pragma: no cover
 
 
 @compiled
-def forward(cost, columns, stay, head, skip, known, soft, F):  # pragma: no cover
+def forward(cost, columns, stay, head, skip, known, soft, F):
     """Fill F (T + 1, S), F[t + 1, k] joining the costs of all ways to be in state k at interval t; their end.
 
     P_t(k) = cost_t(k) + join(P_{t-1}(k) if it may stay, E_t(k)). Only state k - 1 leads into a k that is no head:
@@ -51,7 +51,7 @@ def forward(cost, columns, stay, head, skip, known, soft, F):  # pragma: no cove
 
 
 @compiled
-def backtrack(F, stay, head, skip, path):  # pragma: no cover
+def backtrack(F, stay, head, skip, path):
     """Fill `path` (T,) with the states of the cheapest path, from its end back; the price of what it leaves out.
 
     The predecessor of state k is k - 1 unless staying in k, or leaving groups out, is strictly cheaper.
@@ -80,7 +80,7 @@ def backtrack(F, stay, head, skip, path):  # pragma: no cover
 
 
 @compiled
-def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, labels, path, price):  # pragma: no cover
+def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, labels, path, price):
     """The cheapest path of every clip: classes `labels` (N,), states `path` (N,) and what it pays, `price` (n,).
 
     The states of clip i are borders[i]:borders[i + 1]. A `fixed` clip keeps its known labels. Returns the first clip
@@ -100,7 +100,7 @@ def cheapest(cost, offsets, columns, stay, head, skip, borders, known, fixed, la
 
 
 @compiled
-def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total, visits):  # pragma: no cover
+def posterior(cost, offsets, columns, stay, head, skip, borders, known, fixed, P, total, visits):
     """Add up in P (N, C) the shares of the weight exp(-cost) that paths through each class have; total (n,) its -log.
 
     `visits` (S,) becomes the share of paths that visit each state: its intervals, less those it was in before.

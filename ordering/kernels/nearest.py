@@ -11,7 +11,7 @@ from ordering.kernels.compile import compiled
 
 @compiled(error_model="numpy")
 def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head, skip, borders, known, fixed, tol,
-            n_steps, work, gaps):  # pragma: no cover
+            n_steps, work, gaps):
     """Minimise <slope, Q - P> + 1/2 sum_tc rows_t widths_c (Q - P)_tc^2 + price(Q) over the hull of each clip's paths.
 
     The solution Q overwrites P (N, C), what it pays `price` (n,), its Frank-Wolfe gap `gaps` (n,). `memory` holds the
@@ -51,7 +51,7 @@ def nearest(P, slope, rows, widths, price, memory, offsets, columns, stay, head,
 
 @compiled(error_model="numpy")
 def _nearest(V, slope, bound, columns, stay, head, skip, known, tol, n_steps, kept, weight, prices,
-             m):  # pragma: no cover
+             m):
     """The same for one clip, with slope <slope, Q> at 0. Each step asks the oracle for a path, and takes the best point
     of the hull of those paths found so far that still have weight. Returns their number, the gap and the price."""
     (T, C), size = V.shape, len(weight)
@@ -95,7 +95,7 @@ def _nearest(V, slope, bound, columns, stay, head, skip, known, tol, n_steps, ke
 
 
 @compiled(error_model="numpy")
-def _mix(V, gradient, slope, bound, paths, slot, weight, prices, m):  # pragma: no cover
+def _mix(V, gradient, slope, bound, paths, slot, weight, prices, m):
     """V of the weights, the gradient there; what V pays, and <gradient, V>."""
     paid, along = 0.0, 0.0
     for u in range(len(V)):
@@ -112,7 +112,7 @@ def _mix(V, gradient, slope, bound, paths, slot, weight, prices, m):  # pragma: 
 
 
 @compiled(error_model="numpy")
-def _append(L, m, paths, slot, bound, slope, prices, value, linear, row, ridge):  # pragma: no cover
+def _append(L, m, paths, slot, bound, slope, prices, value, linear, row, ridge):
     """Append point m to the Cholesky factor of Q + ridge 11', Q_ij = <path i, path j> weighted by the bound.
 
     False where the point depends on the others.
@@ -134,7 +134,7 @@ def _append(L, m, paths, slot, bound, slope, prices, value, linear, row, ridge):
 
 
 @compiled(error_model="numpy")
-def _solve(L, linear, first, m):  # pragma: no cover
+def _solve(L, linear, first, m):
     """Rows of the solutions of L y = linear and L z = 1: linear[1] and linear[2]."""
     for i in range(first, m):
         linear[1, i] = (linear[0, i] - _dot(L[i], linear[1], i)) / L[i, i]
@@ -142,7 +142,7 @@ def _solve(L, linear, first, m):  # pragma: no cover
 
 
 @compiled(fastmath={"reassoc"})
-def _common(one, other, value):  # pragma: no cover
+def _common(one, other, value):
     total = 0.0
     for t in range(len(one)):
         total += value[t] if one[t] == other[t] else 0.0
@@ -150,7 +150,7 @@ def _common(one, other, value):  # pragma: no cover
 
 
 @compiled(fastmath={"reassoc"})
-def _dot(a, b, n):  # pragma: no cover
+def _dot(a, b, n):
     total = 0.0
     for i in range(n):
         total += a[i] * b[i]
@@ -158,7 +158,7 @@ def _dot(a, b, n):  # pragma: no cover
 
 
 @compiled(error_model="numpy")
-def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
+def _weigh(L, m, weight, linear, prices, slot):
     """Weights >= 0 of sum 1 that minimise 1/2 w'Qw + linear'w; points without weight are dropped; how many stay."""
     best, y, z = np.empty(m), linear[1], linear[2]
     while True:
@@ -183,7 +183,7 @@ def _weigh(L, m, weight, linear, prices, slot):  # pragma: no cover
 
 
 @compiled(error_model="numpy")
-def _exchange(L, m, weight, linear, share):  # pragma: no cover
+def _exchange(L, m, weight, linear, share):
     """Move weight from others to point m, which depends on them, where it is cheaper; which is left without, or m."""
     saved, size, step, out = -linear[0, m], abs(linear[0, m]), np.inf, m
     L[m, m] = 0.0
@@ -206,7 +206,7 @@ def _exchange(L, m, weight, linear, share):  # pragma: no cover
 
 
 @compiled(error_model="numpy")
-def _drop(L, out, m, weight, linear, prices, slot):  # pragma: no cover
+def _drop(L, out, m, weight, linear, prices, slot):
     """Take out one point; m are left."""
     dropped = slot[out]
     for i in range(out, m):
@@ -219,7 +219,7 @@ def _drop(L, out, m, weight, linear, prices, slot):  # pragma: no cover
 
 
 @compiled(error_model="numpy")
-def _shrink(L, out, m):  # pragma: no cover
+def _shrink(L, out, m):
     """Take row `out` from the Cholesky factor, by Givens rotations; m rows are left."""
     for i in range(out, m):
         for j in range(i + 2):

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +26,7 @@ from tqdm.auto import tqdm
 from ordering import baselines, metrics
 from ordering._check import one_of
 from ordering._extras import needs
-from ordering._files import whole_file
+from ordering._files import shared_folder, whole_file
 from ordering._stored import read_json
 from ordering.admissible import Ordered, one_hot, random_vertices, round_scores
 from ordering.at_least_one import AtLeastOne
@@ -457,16 +458,15 @@ def sweep(data: str | os.PathLike[str], wanted: Sequence[Setting], plan: Plan, d
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    for leftover in directory.glob("*.draft"):  # of a killed run
-        leftover.unlink(missing_ok=True)
-    _claim(directory, plan, data)
-    missing = [setting for setting in wanted if not _file(directory, setting).exists()]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_store)(data, setting, plan, directory) for setting in missing)
-    for _ in tqdm(runs, f"{plan.grid} grid, draw {plan.draw}", len(wanted), initial=len(wanted) - len(missing),
-                  disable=not progress):
-        pass
-    return table(directory, wanted)
+    with shared_folder(directory):
+        _claim(directory, plan, data)
+        missing = [setting for setting in wanted if not _file(directory, setting).exists()]
+        runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+            delayed(_store)(data, setting, plan, directory, os.getpid()) for setting in missing)
+        for _ in tqdm(runs, f"{plan.grid} grid, draw {plan.draw}", len(wanted), initial=len(wanted) - len(missing),
+                      disable=not progress):
+            pass
+        return table(directory, wanted)
 
 
 def table(directory: str | os.PathLike[str], wanted: Sequence[Setting]) -> pd.DataFrame:
@@ -490,8 +490,24 @@ def _file(directory, setting):
     return Path(directory) / f"{setting.splits}-{setting.split}-{setting.method}-{setting.fraction:g}.json"
 
 
-def _store(data, setting, plan, directory):
+_TIED: list[int] = []  # processes that this one ends with
+
+
+def _end_with(parent):
+    """Let a worker on the same machine end when the sweep that started it is killed; it would wait for minutes."""
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if os.getppid() == parent and not _TIED:
+        _TIED.append(parent)
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _store(data, setting, plan, directory, parent):
     """Run one setting in this process and store its rows."""
+    _end_with(parent)
     _claim(directory, plan, data)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)

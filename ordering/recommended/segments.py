@@ -105,14 +105,14 @@ def durations(moments, m, s, kind, prior=5.0):
 
 
 @compiled
-def _lse(a, b):  # pragma: no cover
+def _lse(a, b):
     """log(exp(a) + exp(b))."""
     low, high = (a, b) if a < b else (b, a)
     return high if low == -np.inf or high - low > 37.0 else high + np.log1p(np.exp(low - high))
 
 
 @compiled
-def _length_table(y, D):  # pragma: no cover
+def _length_table(y, D):
     """|sum of rows t..t+n-1|^2 for all t and n <= D."""
     T, q = y.shape
     table, s = np.zeros((T, D + 1), np.float32), np.empty(q)
@@ -128,7 +128,7 @@ def _length_table(y, D):  # pragma: no cover
 
 
 @compiled
-def _weigh(c, table, cross, norm, gain, cost, dur, edge, beta, out):  # pragma: no cover
+def _weigh(c, table, cross, norm, gain, cost, dur, edge, beta, out):
     """Log-weights out[t, n] of the segments of a state of class c: rows t..t+n-1."""
     T, D = table.shape[0], table.shape[1] - 1
     total = np.zeros(T + 1)
@@ -143,7 +143,7 @@ def _weigh(c, table, cross, norm, gain, cost, dur, edge, beta, out):  # pragma: 
 
 
 @compiled
-def _ahead(w, A, skip, out):  # pragma: no cover
+def _ahead(w, A, skip, out):
     """out (T + 1,) after a state: log-weight of all that ends before row t, given A before it."""
     T, D = w.shape[0], w.shape[1] - 1
     top, total = np.full(T + 1, -np.inf), np.zeros(T + 1)
@@ -162,7 +162,7 @@ def _ahead(w, A, skip, out):  # pragma: no cover
 
 
 @compiled
-def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moments):  # pragma: no cover
+def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moments):
     """B before a state given B after it; adds the state's rows (T,) and the moments of its segments."""
     T, D = w.shape[0], w.shape[1] - 1
     out, step, light = np.empty(T + 1), np.zeros(T + 1), np.zeros(T + 1)
@@ -191,7 +191,7 @@ def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moment
 
 
 @compiled
-def _count(p, t, n, T, beta, v, table, mean, norm, step, light, moments):  # pragma: no cover
+def _count(p, t, n, T, beta, v, table, mean, norm, step, light, moments):
     """One segment of probability p; moments: count, inner count, sum and squares of log n, offset, rows, long."""
     if p < 1e-8:
         return
@@ -214,7 +214,7 @@ def _count(p, t, n, T, beta, v, table, mean, norm, step, light, moments):  # pra
 
 @compiled
 def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, kind, gain, cost, dur, edge, beta, v,
-                 longest, posterior, weighted, visits, moments):  # pragma: no cover
+                 longest, posterior, weighted, visits, moments):
     """Forward and backward over the clips from first up to last."""
     for i in range(first, last):
         s0, J, r0, T = borders[i], borders[i + 1] - borders[i], offsets[i], offsets[i + 1] - offsets[i]

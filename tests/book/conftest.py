@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import nbformat
@@ -61,29 +61,32 @@ def book(executed):
     return Book(run.returncode, run.stdout, out)
 
 
+def write_book(root, *cells, markdown="# A page"):
+    """A small book of one page from code cells, each a source or a source and metadata, in an empty folder."""
+    (root / "book").mkdir()
+    (root / "ordering").mkdir()
+    (root / "ordering" / "_version.py").write_text('__version__ = "0"\n')
+    (root / "requirements.txt").write_text("")
+    (root / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    shutil.copy(ROOT / "_config.yml", root)
+    shutil.copy(ROOT / "book" / "references.bib", root / "book")
+    shutil.copytree(ROOT / "book" / "_assets", root / "book" / "_assets")
+    parameters = CELLS["code"]('size = "quick"\nseed = 0', metadata={"tags": ["parameters"]})
+    pairs = [(cell, {}) if isinstance(cell, str) else cell for cell in cells]
+    made = [CELLS["markdown"](markdown), parameters,
+            *(CELLS["code"](source, metadata=metadata) for source, metadata in pairs)]  # fmt: skip
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel}),
+                   root / "book" / "index.ipynb")  # fmt: skip
+    if (ROOT / "_build" / "vendor").exists():
+        shutil.copytree(ROOT / "_build" / "vendor", root / "_build" / "vendor")
+    return root
+
+
 @pytest.fixture
 def throwaway(tmp_path):
     """Make a small book of one page from code cells; return its folder."""
-
-    def make(*sources, markdown="# A page"):
-        (tmp_path / "book").mkdir()
-        (tmp_path / "ordering").mkdir()
-        (tmp_path / "ordering" / "_version.py").write_text('__version__ = "0"\n')
-        (tmp_path / "requirements.txt").write_text("")
-        (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
-        shutil.copy(ROOT / "_config.yml", tmp_path)
-        shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
-        shutil.copytree(ROOT / "book" / "_assets", tmp_path / "book" / "_assets")
-        cells = [CELLS["markdown"](markdown), *(CELLS["code"](source) for source in sources)]
-        cells.insert(1, CELLS["code"]('size = "quick"\nseed = 0', metadata={"tags": ["parameters"]}))
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}),
-                       tmp_path / "book" / "index.ipynb")  # fmt: skip
-        if (ROOT / "_build" / "vendor").exists():
-            shutil.copytree(ROOT / "_build" / "vendor", tmp_path / "_build" / "vendor")
-        return tmp_path
-
-    return make
+    return partial(write_book, tmp_path)
 
 
 @pytest.fixture(scope="session")

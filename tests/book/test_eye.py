@@ -17,6 +17,7 @@ import pages
 import pdf
 import staging
 
+from .checks import bare_figures
 from .conftest import PAGES, ROOT
 from .test_browser import visit
 
@@ -40,17 +41,6 @@ def any_page(browser, book):
 
 
 # ------------------------------------------------------------------ captions and numbers
-def bare_figures(soup):
-    """Figures of a page without a number and a caption, and images or moving figures outside any."""
-    figures = soup.select("article figure")
-    captions = [figure.figcaption.get_text(" ", strip=True) if figure.figcaption else "" for figure in figures]
-    whole = re.compile(r"Figure \w+\.\d+ \S.{9}")
-    bad = [figure for figure, caption in zip(figures, captions, strict=True) if not whole.match(caption)]
-    views = 'script[type="application/vnd.jupyter.widget-view+json"]'
-    outside = [e for e in soup.select(f"article img, article {views}") if not e.find_parent("figure")]
-    return bad + outside
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_has_a_number_and_a_caption(book, name):
     soup = book.soup(name)
@@ -338,15 +328,6 @@ def test_search_from_the_disk_shows_excerpts(browser, book):
     assert page.locator("#search-results li .context .highlighted").count() > 0
     assert page.faults == []
     page.context.close()
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_title_description_and_icon(book, name):
-    soup = book.soup(name)
-    parts = soup.title.get_text().split(" — ")
-    assert len(parts) == len(set(parts)), parts
-    assert 40 <= len(soup.select_one("meta[name=description]")["content"]) <= 170
-    assert (book.html / soup.select_one("link[rel=icon]")["href"].split("?")[0]).is_file()
 
 
 def test_bibliography_names_author_and_year_and_no_raw_mathematics(book):
