@@ -47,17 +47,18 @@ class Difference:
         return f"{self.mean:+.3f} ± {self.error:.3f} ({self.wins}/{self.n})"
 
 
-def select(table: pd.DataFrame, over: str = "draws") -> pd.DataFrame:
+def select(table: pd.DataFrame, over: str | None = None) -> pd.DataFrame:
     """The rows by which methods are compared, all on our grid.
 
     Parameters
     ----------
     table : DataFrame of `scripts/run_experiments.py`, of one size
-    over : {"draws", "best-of", "plain"}
+    over : {"draws", "best-of", "plain"}, optional
         One plain split of each draw of the data, or the splits of that kind of the first draw. Splits of one draw
-        share clips, draws share nothing.
+        share clips, draws share nothing. By default draws where there are several, else best-of splits.
     """
     ours = table[table["grid"] == "ours"]
+    over = over or ("draws" if table["draw"].nunique() > 1 else "best-of")
     if one_of("over", over, ["draws", "best-of", "plain"]) == "draws":
         return ours[(ours["splits"] == "plain") & (ours["split"] == 0)]
     return ours[(ours["splits"] == over) & (ours["draw"] == ours["draw"].min())]
