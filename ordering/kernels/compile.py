@@ -20,11 +20,11 @@ def compiled(function=None, **options):
 
 
 def in_threads(function, *lists):
-    """Results of one call for each element of the lists, in threads that use BLAS with one thread each."""
+    """Results of one call for each element of the lists, in threads that use BLAS and kernels with one thread each."""
     n_threads = min(numba.get_num_threads(), len(lists[0]))
     if n_threads < 2:
         return list(map(function, *lists))
-    with _serial_blas(), ThreadPoolExecutor(n_threads) as pool:
+    with _serial_blas(), ThreadPoolExecutor(n_threads, initializer=numba.set_num_threads, initargs=(1,)) as pool:
         return list(pool.map(function, *lists))
 
 

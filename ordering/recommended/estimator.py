@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordering.admissible import check_supervised
 from ordering.clips import Clips
+from ordering.kernels.compile import in_threads
 from ordering.labeling import OrderedActionLabeling
 from ordering.recommended import rounds
 from ordering.recommended.features import Whitening, pooled, whiten
@@ -149,10 +150,13 @@ class Recommended(OrderedActionLabeling):
             right[share, L, way] = np.add.reduceat((P * (held == 0)).sum(axis=1), starts)[own] / T[own]
             return tell((rounds.evidence(rows[share], model, P, lists, L, others), model))
 
-        found = {(share, min(usual, 2), THERE): tried(share, min(usual, 2), THERE) for share in shares}
+        def each(*ways):
+            return dict(zip(ways, in_threads(lambda way: tried(*way), ways), strict=True))
+
+        found = each(*((share, min(usual, 2), THERE) for share in shares))
         best = _most_evident(found)
         if len(own) >= TRUSTED_CLIPS and self.minimum_duration is None:
-            found |= {way: tried(*way) for way in [(best[0], L, THERE) for L in (1, 2, 3, 5) if L != best[1]]}
+            found |= each(*((best[0], L, THERE) for L in (1, 2, 3, 5) if L != best[1]))
             sure = {way: (r - right[best]).mean() - (r - right[best]).std() / np.sqrt(len(own))
                     for way, r in right.items()}
             surest = max(sure, key=lambda way: sure[way])
@@ -160,7 +164,7 @@ class Recommended(OrderedActionLabeling):
         if clips.background == "optional":
             inside = (*best[:2], INSIDE)
             ways = [(share, best[1], way) for share in shares for way in (LEARNT, ABSENT)]
-            found |= {way: tried(*way) for way in [*ways, inside]}
+            found |= each(*ways, inside)
             best = _background(found, best, ways, inside)
             if best[2] == ABSENT and len(own) < TRUSTED_CLIPS and self.minimum_duration is None:
                 usual = _usual_duration(int(T.sum()), part, actions_only=True)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from ordering._runs import runs
 from ordering.admissible import AdmissibleSet, Ordered
 from ordering.clips import Clips
+from ordering.kernels.compile import in_threads
 
 WEIGHT = 0.4  # of an interval's features in the chain, for neighbours are not independent
 FIRST_WEIGHT, ROUNDS = 0.05, 12
@@ -183,17 +184,21 @@ def cross_fitted(rows, labels, lists, known, weight=None):
     """Posterior (N, C) of a logistic regression on labels (N,) that did not see the clip it scores; or None."""
     lengths, C = lists.clips.lengths, known.shape[1]
     fold, scores = np.repeat(np.arange(len(lengths)) % FOLDS, lengths), np.full(known.shape, np.log(1e-9))
-    for k in range(FOLDS):
-        own, seen = fold == k, np.flatnonzero(fold != k)
-        seen = seen[::1 + len(seen) // FOLD_ROWS]
-        if len(lengths) < FOLDS or len(np.unique(labels[seen])) < 2:
-            return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = LogisticRegression(C=0.02, max_iter=60).fit(
-                rows[seen], labels[seen], None if weight is None else weight[seen])
-        prior = np.bincount(labels[seen], minlength=C)[fitted.classes_] / len(seen)
+    seen = [np.flatnonzero(fold != k) for k in range(FOLDS)]
+    seen = [rows_seen[::1 + len(rows_seen) // FOLD_ROWS] for rows_seen in seen]
+    if len(lengths) < FOLDS or any(len(np.unique(labels[own])) < 2 for own in seen):
+        return None
+
+    def score(k, train):
+        fitted = LogisticRegression(C=0.02, max_iter=60).fit(
+            rows[train], labels[train], None if weight is None else weight[train])
+        prior = np.bincount(labels[train], minlength=C)[fitted.classes_] / len(train)
+        own = fold == k
         scores[np.ix_(own, fitted.classes_)] = fitted.predict_log_proba(rows[own]) - 0.5 * np.log(prior)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        in_threads(score, range(FOLDS), seen)
     posterior = lists.sum_paths(WEIGHT * scores + known)[0]
     hold(posterior, known)
     return posterior

@@ -60,12 +60,12 @@ def _sum_segments(rows, lists, means, W, known, kind, m, s, v):
     longest = int(min(T, max(20, 6 * np.exp((m + s * s / 2).max()))))
     spread = 1 + np.arange(T + 1) * WEIGHT * v[:, None]
     gain, cost = 0.5 * WEIGHT**2 * v[:, None] / spread, 0.5 * rows.shape[1] * np.log(spread)
-    bounds = bounds_of_parts(lists.clips)
+    bounds, logs = bounds_of_parts(lists.clips), np.log(np.maximum(np.arange(T + 1), 1))
     P, M, visits = np.zeros((N, C)), np.zeros((N, C)), np.zeros(len(chains.states))
     moments = np.zeros((len(bounds), C, 7))
     in_threads(lambda clips, own: sum_segments(
         y, chains.states, chains.skip, chains.borders, chains.offsets, *clips, cross, norm, kind, gain, cost,
-        *log_normal(m, s, T), WEIGHT, v, longest, P, M, visits, own), bounds, moments)
+        *log_normal(m, s, T), WEIGHT, logs, 1 / spread, longest, P, M, visits, own), bounds, moments)
     return P, M, visits, moments.sum(axis=0)
 
 
@@ -162,7 +162,7 @@ def _ahead(w, A, skip, out):
 
 
 @compiled
-def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moments):
+def _behind(w, A, B, skip, Z, logs, calm, table, mean, norm, rows, weighted, moments):
     """B before a state given B after it; adds the state's rows (T,) and the moments of its segments."""
     T, D = w.shape[0], w.shape[1] - 1
     out, step, light = np.empty(T + 1), np.zeros(T + 1), np.zeros(T + 1)
@@ -179,7 +179,9 @@ def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moment
                 if x > -25.0:
                     e = np.exp(x)
                     total += e
-                    _count(e * share, t, n, T, beta, v, table, mean, norm, step, light, moments)
+                    if e * share >= 1e-8:
+                        far = table[t, n] - 2 * n * (mean[t + n] - mean[t]) + n * n * norm
+                        _count(e * share, t, n, T, logs[n], calm[n], far, step, light, moments)
         out[t] = _lse(top + np.log(total) if total > 0 else -np.inf, B[t] - skip)
     inside = heavy = 0.0
     for t in range(T):  # in loops: whole rows would compile for seconds, for the sake of their error messages
@@ -191,30 +193,26 @@ def _behind(w, A, B, skip, Z, beta, v, table, mean, norm, rows, weighted, moment
 
 
 @compiled
-def _count(p, t, n, T, beta, v, table, mean, norm, step, light, moments):
+def _count(p, t, n, T, log, calm, far, step, light, moments):
     """One segment of probability p; moments: count, inner count, sum and squares of log n, offset, rows, long."""
-    if p < 1e-8:
-        return
     step[t] += p
     step[t + n] -= p
-    light[t] += p / (1 + n * beta * v)
-    light[t + n] -= p / (1 + n * beta * v)
+    light[t] += p * calm
+    light[t + n] -= p * calm
     moments[0] += p
     if t > 0 and t + n < T:
-        x = np.log(n)
         moments[1] += p
-        moments[2] += p * x
-        moments[3] += p * x * x
+        moments[2] += p * log
+        moments[3] += p * log * log
     if n > 1:
-        far = table[t, n] - 2 * n * (mean[t + n] - mean[t]) + n * n * norm
         moments[4] += p * far / n
         moments[5] += p * n
         moments[6] += p
 
 
 @compiled
-def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, kind, gain, cost, dur, edge, beta, v,
-                 longest, posterior, weighted, visits, moments):
+def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, kind, gain, cost, dur, edge, beta,
+                 logs, calm, longest, posterior, weighted, visits, moments):
     """Forward and backward over the clips from first up to last."""
     for i in range(first, last):
         s0, J, r0, T = borders[i], borders[i + 1] - borders[i], offsets[i], offsets[i + 1] - offsets[i]
@@ -236,7 +234,7 @@ def sum_segments(y, states, skip, borders, offsets, first, last, cross, norm, ki
             for t in range(T):
                 mean[t + 1] = mean[t] + x[t, c]
             _weigh(c, table, x, norm, gain[kind[c]], cost[kind[c]], dur, edge, beta, w)
-            B = _behind(w, A[j], B, skip[s0 + j], A[J, T], beta, v[kind[c]], table, mean, norm[c],
+            B = _behind(w, A[j], B, skip[s0 + j], A[J, T], logs, calm[kind[c]], table, mean, norm[c],
                         posterior[r0:r0 + T, c], weighted[r0:r0 + T, c], one)
             visits[s0 + j] = one[0]
             for k in range(7):
