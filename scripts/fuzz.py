@@ -1,6 +1,6 @@
 """Damaged files by the thousand: every loader gives what is in the file, or one error that names it.
 
-    python scripts/fuzz.py --minutes 5 --keep /tmp/found
+    python scripts/fuzz.py --minutes 5 --keep FOLDER
 
 Good files of every kind are changed by flips, cuts, splices and odd numbers, archives inside as well. Each file is
 read in a process of its own. What kills or hangs it, takes far more memory than the file has bytes, or raises
