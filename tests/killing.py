@@ -2,12 +2,18 @@
 
 import os
 import select
+import signal
 import subprocess
 from contextlib import suppress
 
 import psutil
 
 KILLS = int(os.environ.get("KILLS", "2"))  # random moments at which each command is killed; a long run: KILLS=20
+
+
+def stopped_by_ctrl_c():
+    """For `preexec_fn`: these tests may run in the background, where Ctrl-C is ignored by all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def killed_at(seconds, command, **options):

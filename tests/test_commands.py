@@ -15,6 +15,7 @@ import pytest
 
 from ordering import OrderedActionLabeling, commands, datasets
 from ordering.commands import main
+from tests.killing import stopped_by_ctrl_c
 
 pytestmark = pytest.mark.filterwarnings("ignore:OrderedActionLabeling. the labels have collapsed")
 SETTINGS = ["2014", "recommended"]
@@ -478,7 +479,7 @@ def test_ctrl_c(folder, tmp_path):
             "sys.exit(commands.main(sys.argv[1:]))")
     arguments = ["label", folder, "--setting", "2014", "--out", tmp_path / "out"]
     process = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+                               stderr=subprocess.PIPE, text=True, preexec_fn=stopped_by_ctrl_c)
     assert process.stdout.readline() == "fitting\n"
     process.send_signal(signal.SIGINT)
     _, shown = process.communicate(timeout=60)

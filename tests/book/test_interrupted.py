@@ -12,7 +12,7 @@ import time
 import pytest
 
 import execute
-from tests.killing import AT, KILLS, Signal, family, killed_at, left_after
+from tests.killing import AT, KILLS, Signal, family, killed_at, left_after, stopped_by_ctrl_c
 from tests.test_installation import ANOTHER_USER
 
 from .conftest import ROOT, SCRIPT, write_book
@@ -21,7 +21,8 @@ QUICK = [sys.executable, SCRIPT, "--here", "build", "--size", "quick", "--jobs",
 
 
 def options_of(root):
-    return {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": root}
+    return {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": root,
+            "preexec_fn": stopped_by_ctrl_c}
 
 
 def write_two_pages(root, source):
