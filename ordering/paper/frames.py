@@ -118,11 +118,7 @@ def live(draw: Callable[..., Figure], **controls: Any) -> ipywidgets.VBox | None
 
     Examples
     --------
-    >>> def draw(width):
-    ...     figure, ax = plt.subplots(figsize=(3, 1))
-    ...     ax.barh(["true", "found"], [3, width])
-    ...     return figure
-    >>> panel = live(draw, width=(1, 5))
+    >>> panel = live(lambda width: plt.figure(figsize=(width, 1)), width=(1, 5))
     >>> panel.children[0].value = 4
     """
     if os.environ.get(RECORDED):
