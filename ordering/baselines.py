@@ -14,7 +14,7 @@ from ordering.at_least_one import AtLeastOne
 from ordering.features import linear_scores
 from ordering.ncut import NormalizedCut, affinity, chi_squared_band
 from ordering.objective import RidgeObjective
-from ordering.solver import ENOUGH, Solution, block_frank_wolfe
+from ordering.solver import ENOUGH, Solution, block_frank_wolfe, frank_wolfe
 
 __all__ = ["Details", "at_least_one", "hard_em", "normalized_cuts", "supervised", "uniform"]
 
@@ -176,8 +176,8 @@ def normalized_cuts(
 ):  # fmt: skip
     """Normalised cuts (NCUT) under the same order: intervals near in time and looks should share a label.
 
-    Minimises Tr(Z' B Z) over the hull of admissible assignments by `block_frank_wolfe`, where B = I - D^{-1/2} E
-    D^{-1/2} and E_ij = exp(-alpha |i - j| - beta chi2(x_i, x_j)) for |i - j| < width within a clip. There
+    Minimises Tr(Z' B Z) over the hull of admissible assignments by `frank_wolfe`, where B = I - D^{-1/2} E
+    D^{-1/2} and ``E_ij = exp(-alpha |i - j| - beta chi2(x_i, x_j))`` for ``|i - j| < width`` within a clip. There
     is no classifier: what an action looks like is not shared between clips.
 
     Parameters
@@ -190,7 +190,8 @@ def normalized_cuts(
         `chi_squared_band` of the clips, when it is at hand (then `width` has no effect); by far the dearest
         part.
     n_iter, tol, relative_tol, callback
-        See `block_frank_wolfe`.
+        See `frank_wolfe`. After 200 passes the gap is up to half of the value, and nine labels in ten are those
+        after 4,000; the block solver is slower here, as the Hessian is far from diagonal.
     random_state : int
         Of the start, the mean of two random vertices.
     return_details : bool
@@ -218,7 +219,7 @@ def normalized_cuts(
         raise ValueError(f"distances: {clips.offsets[-1]} rows expected, found {len(distances)}")
     objective = NormalizedCut(affinity(distances, alpha, beta))
     start = random_vertices(clips, random_state=random_state)
-    solution = block_frank_wolfe(objective, clips, start, n_iter, tol, callback=callback, relative_tol=relative_tol)
+    solution = frank_wolfe(objective, clips, start, n_iter, tol, callback=callback, relative_tol=relative_tol)
     labels = round_assignment(solution.Z, clips)
     if not return_details:
         return labels

@@ -29,7 +29,7 @@ def chi_squared_band(clips: Clips, width: int = 10, square: bool = True) -> np.n
     clips : Clips
         Features must not be negative.
     width : int
-        Intervals i and j are compared if |i - j| < width (d_min in the paper).
+        Intervals i and j are compared if ``|i - j| < width`` (d_min in the paper).
     square : bool
         True: features are square-rooted histograms, and their squares are compared; False: as they are. The
         paper does not say which.
@@ -84,7 +84,7 @@ def _chi_squared(histograms, band):
 
 
 def affinity(distances: np.ndarray, alpha: float = 0.1, beta: float | None = None) -> sp.csr_array:
-    """Sparse affinity E_ij = exp(-alpha |i - j| - beta distance_ij) of all clips.
+    """Sparse affinity ``E_ij = exp(-alpha |i - j| - beta distance_ij)`` of all clips.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ class RidgeObjective:
         return W, count / self._rows - self._features.mean @ W
 
     def curvature(self, moment: np.ndarray, count: np.ndarray, square: np.ndarray) -> float:
-        """<D, hessian(D)> from the sums of D: (2/N) sum_c w_c (d'R d - (1'R d)^2 / 1'R1 - |L^-1 X' Pi d|^2)."""
+        """``<D, hessian(D)>`` from sums of D: ``(2/N) sum_c w_c (d'R d - (1'R d)^2 / 1'R1 - |L^-1 X' Pi d|^2)``."""
         fitted = self._inverse_factor @ (moment - np.outer(self._features.mean, count))
         rest = square - count**2 / self._rows - np.sum(fitted * fitted, axis=0)
         return 2 / self.shape[0] * float(rest.sum() if self.class_weight is None else self.class_weight @ rest)

@@ -147,7 +147,7 @@ def draw_split(transcripts: Sequence[ArrayLike], n_actions: int, seed: int | Seq
     val_share : float
         Share of Val in what is left after test clips and Sup pool; 0.1 in the paper.
     tries : int
-        Each cut in two is the best of so many random permutations by sum_c sqrt |h1_c - h2_c|, h the share of a
+        Each cut in two is the best of so many random permutations by ``sum_c sqrt |h1_c - h2_c|``, h the share of a
         side's clips in which action c occurs (released code: 10,000). With 1 splits are plainly random.
     fractions : floats
         Labelled fractions of the Sup pool. Smaller ones are cut out of larger ones.
