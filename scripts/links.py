@@ -86,10 +86,10 @@ def known_names(app):
 
 @functools.cache
 def tests():
-    """From the name of a test of a row of the paper to its file and line."""
-    return {found[1]: (path.relative_to(ROOT).as_posix(), n) for path in sorted((ROOT / "tests").glob("test_*.py"))
+    """From `test_row_7`, as the table of the paper's rows says, to the file and line of the test of that name."""
+    return {found[1]: (path.relative_to(ROOT).as_posix(), n) for path in sorted((ROOT / "tests").glob("test_paper*.py"))
             for n, line in enumerate(path.read_text(encoding="utf8").splitlines(), 1)
-            if (found := re.match(r"def (test_row_\w+)\(", line))}  # fmt: skip
+            if (found := re.match(r"def (test_row_\d+)", line))}  # fmt: skip
 
 
 def link(app, docname, text, names):
@@ -107,7 +107,7 @@ def link(app, docname, text, names):
 
 
 def link_literals(app, doctree, docname):
-    """Turn literals into links, each once a section; the single backticks of docstrings are literals, too."""
+    """Turn literals, among them the single backticks of docstrings, into links, each once a section or description."""
     names, seen = known_names(app), set()
     for quoted in list(doctree.findall(nodes.title_reference)):
         quoted.replace_self(nodes.literal(quoted.rawsource, quoted.astext()))
@@ -118,10 +118,10 @@ def link_literals(app, doctree, docname):
             place = place.parent
         if any(isinstance(one, (nodes.reference, nodes.title, nodes.caption)) for one in around):
             continue
-        section = next((one["ids"][0] for one in around if isinstance(one, nodes.section)), "")
+        within = next((id(one) for one in around if isinstance(one, (nodes.section, addnodes.desc))), 0)
         found = link(app, docname, literal.astext(), names)
-        if found and (section, found[0]) not in seen:
-            seen.add((section, found[0]))
+        if found and (within, literal.astext()) not in seen:
+            seen.add((within, literal.astext()))
             inside = literal.deepcopy() if found[1] is None else nodes.Text(found[1])
             literal.replace_self(nodes.reference("", "", inside, refuri=found[0], internal=True))
 

@@ -1,7 +1,7 @@
 """Compute every verdict on the paper's findings from a stored table, with pandas and SciPy alone.
 
-    python scripts/verdicts.py results/paper.csv
-    python scripts/verdicts.py results/paper.csv --over best-of
+    python scripts/verdicts.py results/book.csv
+    python scripts/verdicts.py results/one-draw.csv --over best-of
 
 Each claim of ordering/data/claims.csv is a paired t test at each fraction that it names: over draws of the data (the
 first plain split of each), or over the splits of the first draw. Holm's correction is made within a family of claims.

@@ -450,29 +450,27 @@ TOLERANCE = 1e-4  # relative: six digits are stored, and of two scores all but e
 
 @pytest.mark.parametrize("method", ["uniform", "supervised"])
 def test_stored_rows_come_out_again(method, tmp_path):
-    """The two methods without a solver, on the first split of the quick table."""
-    table, run = stored.read("quick")
+    """The two methods without a solver, on the split of the first draw."""
+    table, run = stored.read("book")
     protocol = {key: tuple(value) if isinstance(value, list) else value for key, value in run["protocol"].items()}
-    make_preset("quick", run["data"]["random_state"]).save(tmp_path / "clips.npz")
-    wanted = [Setting("best-of", 0, fraction, method) for fraction in FRACTIONS if fraction in METHODS[method]]
+    make_preset("book", run["data"]["random_state"]).save(tmp_path / "clips.npz")
+    wanted = [Setting("plain", 0, fraction, method) for fraction in FRACTIONS if fraction in METHODS[method]]
     again = experiments.sweep(tmp_path / "clips.npz", wanted, Plan(**protocol), tmp_path / "work", 1, progress=False)
     key = ["method", "fraction"]
-    before = table[(table["splits"] == "best-of") & (table["split"] == 0) & table["method"].isin(again["method"])]
+    before = table[(table["draw"] == 0) & table["method"].isin(again["method"])]
     assert len(before) == len(again) == (1 if method == "uniform" else 10)
     for score in ("iod_val", "iod", "iou", "accuracy", "recall", *(["map", "lam"] if method == "supervised" else [])):
         one, other = (part.set_index(key)[score].sort_index() for part in (before, again))
         assert_allclose(other, one, rtol=TOLERANCE, err_msg=score)
-    checksums = run["data"].get("sha256")
-    if checksums:  # tables made before had none
-        with open(tmp_path / "clips.npz", "rb") as file:
-            assert hashlib.file_digest(file, "sha256").hexdigest() == checksums["0"]
+    with open(tmp_path / "clips.npz", "rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == run["data"]["sha256"]["0"]
 
 
 def test_a_stored_row_of_the_papers_size_comes_out_again(monkeypatch):
     """The even split reads no features, so none are drawn here: the generator draws all labels before the first."""
     monkeypatch.setattr(synthetic.ClipModel, "draw_path", lambda model, rng, means, lengths: means[:1])
     monkeypatch.setattr(synthetic.ClipModel, "draw_features", lambda model, rng, logits: 0)
-    table, run = stored.read("paper")
+    table, run = stored.read("one-draw")
     clips = make_preset("paper", run["data"]["random_state"])
     clips = clips.with_features(np.zeros((len(clips.labels), 1)))
     plan = Plan(size="paper", seed=run["protocol"]["seed"], val_share=0.1)
@@ -484,6 +482,6 @@ def test_a_stored_row_of_the_papers_size_comes_out_again(monkeypatch):
 
 def test_stored_tables_are_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert set(stored.read("paper")[0]["grid"]) >= {"ours"}
+    assert set(stored.read("book")[0]["grid"]) >= {"ours"}
     with pytest.raises(FileNotFoundError, match="nothing.csv: a file in `results`, .* expected, found none in"):
         stored.path("nothing.csv")

@@ -124,7 +124,8 @@ def test_row_weights_count_like_repeated_rows():
     assert_allclose(one.value(Z) * 10, two.value(Z[twice]) * 13, rtol=1e-10)
 
 
-@pytest.mark.parametrize("wrong", [np.ones(39), -np.ones(40), np.zeros(40), np.full(40, np.nan)])
+@pytest.mark.parametrize("wrong", [np.ones(39), -np.ones(40), np.append(np.ones(39), -1.0), np.zeros(40),
+                                   np.full(40, np.nan)])  # fmt: skip
 def test_bad_row_weights(wrong):
     with pytest.raises(ValueError, match="row_weight: 40 finite numbers"):
         RidgeObjective(make()[0], 1, row_weight=wrong)
@@ -147,9 +148,23 @@ def test_curvature_bound_bounds_the_hessian():
     r = np.random.default_rng(2).random(len(X))
     objective = RidgeObjective(X, 1e-6, KAPPA, WEIGHT, row_weight=r)
     rows, columns = objective.curvature_bound(3)
+    assert_allclose(rows, 2 / len(X) * r)
+    assert_allclose(columns, WEIGHT)
     for seed in range(50):
         D = np.random.default_rng(seed).standard_normal(Z.shape)
         assert np.sum(D * objective.hessian(D)) <= np.sum(np.outer(rows, columns) * D**2) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvature_from_sums_is_that_of_the_hessian(weighted):
+    """Along any D, also one whose columns do not sum to 0."""
+    X, Z = make()
+    r = np.random.default_rng(2).random(len(X)) if weighted else np.ones(len(X))
+    objective = RidgeObjective(X, 1e-3, KAPPA, WEIGHT, row_weight=r if weighted else None)
+    D = np.random.default_rng(3).standard_normal(Z.shape) + 1
+    rows, R = X - (0 if (origin := objective._features.origin) is None else origin), D * r[:, None]
+    found = objective.curvature(rows.T @ R, R.sum(axis=0), np.sum(R * D, axis=0))
+    assert_allclose(found, np.sum(D * objective.hessian(D)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-8)])

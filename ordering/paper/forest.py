@@ -36,12 +36,12 @@ def forest(tests: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import pandas as pd
-    >>> tests = pd.DataFrame({"family": "labelling", "finding": "ours above NCUT", "effect": [0.4], "low": 0.3,
+    >>> tests = pd.DataFrame({"family": "labelling", "finding": "2014 above NCUT", "effect": [0.4], "low": 0.3,
     ...                       "high": 0.5, "verdict": "yes", "fraction": 0.0, "second_fraction": 0.0, "wins": 5,
     ...                       "n": 5, "corrected": 0.001})
     >>> ax = forest(tests)
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['ours above NCUT']
+    ['2014 above NCUT']
     >>> plt.close(ax.figure)
     """
     words = in_words(tests)

@@ -20,8 +20,8 @@ def path(name: str) -> Path:
 
     Examples
     --------
-    >>> path("paper.csv").name
-    'paper.csv'
+    >>> path("book.csv").name
+    'book.csv'
     """
     places = [Path(ordering.__file__).parents[1], Path.cwd(), *Path.cwd().parents]
     for file in (place / "results" / name for place in places):
@@ -36,9 +36,9 @@ def read(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     Examples
     --------
-    >>> table, run = read("quick")
+    >>> table, run = read("book")
     >>> table["size"].unique().tolist(), run["data"]["n_clips"]
-    (['quick'], 120)
+    (['book'], 300)
     """
     return pd.read_csv(path(f"{name}.csv")), json.loads(path(f"{name}.json").read_text(encoding="utf8"))
 

@@ -21,10 +21,10 @@ def links(book, page):
 def test_every_public_name_is_described(book, module):
     described = {anchor["id"].rpartition(".")[2] for anchor in book.soup("api").select("dl.py dt[id]")}
     public = getattr(importlib.import_module(module), "__all__", [])
-    assert {name for name in public if not name.isupper() and name.strip("_") == name} <= described | {"segments"}
+    assert {name for name in public if not name.isupper() and name.strip("_") == name} <= described
 
 
-def test_descriptions_have_no_type_links_that_lead_nowhere_and_show_their_code(book):
+def test_descriptions_lead_to_their_code(book):
     signatures = book.soup("api").select("dl.py dt[id]")
     with_code = [one for one in signatures if one.select_one("a.source-link")]
     assert len(with_code) > 100
@@ -47,7 +47,7 @@ def test_rows_lead_to_their_tests(book):
     found = {a.get_text(): a["href"] for a in book.soup("paper-rows").select("article a[href*=test_paper_rows]")}
     assert set(found) >= named
     for name in named:
-        assert f"def {name}(" in (book.html / found[name]).read_text(encoding="utf8")
+        assert re.search(rf"def {name}[_(]", (book.html / found[name]).read_text(encoding="utf8"))
 
 
 def test_a_repository_is_linked_once_its_address_is_set(throwaway):
