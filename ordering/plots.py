@@ -23,6 +23,7 @@ with needs("plots", __name__):
     from matplotlib.axes import Axes
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patheffects import withStroke
 
 if TYPE_CHECKING:
     from ordering.clips import Clips
@@ -164,8 +165,10 @@ def timeline(
                 continue
             drawn.add(c)
             if len(names[c]) * 6.0 + 4 <= width * (stop - start) / ends[-1]:
-                ax.text(left + block / 2, y, names[c], ha="center", va="center", fontsize=9.5,
-                        color=_ink(colors[c]))  # fmt: skip
+                ink = _ink(colors[c])  # the rim is read where a dark page turns lightness over
+                rim = withStroke(linewidth=1.5, foreground="black" if ink == "white" else "white")
+                ax.text(left + block / 2, y, names[c], ha="center", va="center", fontsize=9.5, color=ink,
+                        path_effects=[rim])  # fmt: skip
                 named.add(c)
     for end in ends[:-1]:
         ax.axvline(first + end * scale, color="black", lw=1.5)

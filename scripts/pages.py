@@ -40,7 +40,7 @@ def chapter_number(docname, title):
     'L'
     """
     found = re.match(r"(\d+)\. ", title) or re.match(r"0*(\d+[a-z]?)-", docname)
-    return found.group(1) if found else docname[0].upper()
+    return found.group(1) if found else "Li" if docname == "limits" else docname[0].upper()
 
 
 def number_figures(app, env):
