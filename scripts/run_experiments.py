@@ -1,7 +1,7 @@
 """Run the paper's experiments and store their table, with its provenance beside it.
 
     python scripts/run_experiments.py --size book --kinds plain --splits 1 --draws 8 --out results/book.csv
-    python scripts/run_experiments.py --size book --methods ours --grids authors --out results/authors.csv
+    python scripts/run_experiments.py --size book --methods ours --grids ours authors --out results/authors.csv
     python scripts/run_experiments.py --size real --kinds plain --out results/real.csv
     python scripts/run_experiments.py --size paper --mat full_dataset.mat --out willow.csv
 
