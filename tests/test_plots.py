@@ -158,5 +158,5 @@ def test_score_curves_show_mean_and_spread_of_the_splits():
     np.testing.assert_allclose(supervised.get_xydata(), [(0.1, 0.15), (0.5, 0.55), (1, 1.05)])
     np.testing.assert_allclose(ours.get_xydata(), [(0, 0.5), (1, 0.5)])
     weak = plots.score_curves(table, ["supervised", "ours"], weak=True)
-    assert [t.get_text() for t in weak.get_legend().get_texts()] == ["ours", "supervised ridge"]
+    assert [t.get_text() for t in weak.get_legend().get_texts()] == ["2014", "supervised ridge"]
     assert len(weak.containers) == 1
