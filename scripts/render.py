@@ -20,6 +20,8 @@ import vendor
 from ordering._files import whole_folder
 from strip_outputs import stripped
 
+FOLDERS = ("benchmarks", "ordering", "results", "scripts", "tests")
+
 
 def stage(root, size, folder):
     """Lay out what jupyter-book reads: executed notebooks, other pages, settings, scripts."""
@@ -42,7 +44,8 @@ def stage(root, size, folder):
 def digest(root, folder):
     """Digest of all that the pages are made from."""
     sha = hashlib.sha256((root / "requirements.txt").read_bytes())
-    for file in (Path(__file__), Path(__file__).with_name("pages.py")):
+    own = Path(__file__).resolve().parents[1]  # docstrings, and the files that pages lead to
+    for file in sorted(path for name in FOLDERS for kind in ("*.py", "*.csv") for path in (own / name).rglob(kind)):
         sha.update(file.read_bytes())
     for file in sorted(folder.rglob("*")):
         if file.is_file():

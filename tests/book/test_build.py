@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 import execute
+import render
 import vendor
 
 from .conftest import ROOT, run_script
@@ -124,6 +125,19 @@ def test_a_chapter_runs_again_only_when_something_changed(throwaway):
         assert seen[-1] not in seen[:-1]
     assert execute.execute_book(root, "quick", seed=1) == []
     assert results(copy_of(root)) not in seen
+
+
+@pytest.mark.parametrize("name", ["ordering/paper/real.py", "tests/test_rows.py", "results/book.csv"])
+def test_pages_are_made_anew_when_what_they_describe_or_lead_to_changed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(render, "__file__", str(tmp_path / "scripts" / "render.py"))
+    (tmp_path / "requirements.txt").write_text("")
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("one")
+    (tmp_path / "staged").mkdir()
+    before = render.digest(tmp_path, tmp_path / "staged")
+    assert render.digest(tmp_path, tmp_path / "staged") == before
+    (tmp_path / name).write_text("other")
+    assert render.digest(tmp_path, tmp_path / "staged") != before
 
 
 def test_parameters_reach_the_chapter_and_are_shown(throwaway):
