@@ -24,8 +24,8 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / ".complete"
 SIZES = ("quick", "book", "paper")
 OF_THE_REPOSITORY = ("book", "test_habits.py", "test_requirements.py", "test_installation.py", "test_killed.py")
-OF_KERNELS = ("chain", "nearest", "at_least_one", "dtw", "ncut")  # tests that run them as Python, too
-COMPILED_ONLY = "not one_signature and not a_long_clip"
+OF_KERNELS = ("chain", "nearest", "at_least_one", "dtw", "ncut", "segment_rounds")  # tests that run them as Python, too
+COMPILED_ONLY = "not one_signature and not a_long_clip and not after_200_passes"
 COVERED = 95  # per cent of the branches
 
 
@@ -127,14 +127,32 @@ def lint(root):
 
 
 def test(options):
-    """Run ruff and mypy, then every test: unit tests, doctests, and the built book in a browser; the exit status.
+    """Run ruff and mypy, then every test; the exit status.
 
-    With arguments for pytest only what they name is run.
+    Those of the package, with `coverage`, run beside those of the repository (the built book in a browser), whose
+    report follows at the end. With arguments for pytest only what they name is run.
     """
-    if not options.arguments and lint(ROOT):
+    pytest = [sys.executable, "-m", "pytest"]
+    if options.arguments:
+        command = [*pytest, "--doctest-modules", "ordering", "tests", *options.arguments]
+        return subprocess.run(command, cwd=ROOT).returncode
+    if lint(ROOT):
         return 1
-    command = [sys.executable, "-m", "pytest", "--doctest-modules", "ordering", "tests", *options.arguments]
-    return subprocess.run(command, cwd=ROOT).returncode
+    report = ROOT / "_build" / "tests.log"
+    report.parent.mkdir(exist_ok=True)
+    command = [*pytest, *(f"tests/{name}" for name in OF_THE_REPOSITORY)]
+    with (open(report, "w+", encoding="utf8") as said,
+          subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT) as others):  # fmt: skip
+        try:
+            status = coverage(options)
+            print(f"Waiting for the tests of the book, which report to {os.path.relpath(report)}", flush=True)
+            others.wait()
+        except BaseException:
+            others.terminate()
+            raise
+        said.seek(0)
+        print(said.read())
+    return status or others.returncode
 
 
 def test_oldest(options):

@@ -235,8 +235,13 @@ def test_partly_known_clips_reach_one_optimum_from_every_start(solver):
 
 @pytest.mark.parametrize("solver", [frank_wolfe, block_frank_wolfe])
 def test_a_start_off_the_hull_is_an_error(small, objective, solver):
-    with pytest.raises(ValueError, match=r"clip 0, its row 0: a start in the hull.*not among the clip's states"):
-        solver(objective, small, np.full((len(small.features), 4), 0.25))
+    i = max(range(1, len(small)), key=lambda i: small.lengths[i] * (len(np.unique(small.states(i))) < 4))
+    absent = np.setdiff1d(range(4), small.states(i))[0]
+    Z = random_vertices(small)
+    Z[small.offsets[i] + 2] = 0.75 * Z[small.offsets[i] + 2] + 0.25 * (np.arange(4) == absent)
+    with pytest.raises(ValueError, match=rf"clip {i}, its row 2: a start in the hull.* found 0.25 on class {absent}, "
+                                         "which is not among the clip's states"):  # fmt: skip
+        solver(objective, small, Z)
 
 
 @pytest.mark.parametrize("wrong", [{"n_iter": -1}, {"n_iter": 2.5}, {"tol": np.nan}, {"tol": "x"},
