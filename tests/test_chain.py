@@ -107,13 +107,17 @@ def test_forward_backward_sums_over_all_cuts(seed):
     chosen = Ordered(clips, **options)
     scores = rng.standard_normal(chosen.shape) * rng.choice([0.1, 3, 300])
     posterior, log_partition = forward_backward(scores, chosen)
+    visits, chains = chosen.sum_paths(scores)[2], chosen._chains
     for i in range(len(clips)):
-        rows = clips.rows(i)
+        rows, own = clips.rows(i), slice(*chains.borders[i:i + 2])
         vertices, prices = list_vertices(clips, i, **options)
         weights = np.sum(vertices * scores[rows], axis=(1, 2)) - prices
         total = np.logaddexp.reduce(weights)
         assert_allclose(log_partition[i], total, rtol=1e-12, atol=1e-11)
         assert_allclose(posterior[rows], np.tensordot(np.exp(weights - total), vertices, 1), atol=1e-9)
+        entered, paths = visits[own][chains.head[own]], list_cuts(clips, i, **options)[0]
+        wanted = [np.exp(weights - total) @ (paths == k).any(axis=1) for k in range(len(entered))]
+        assert_allclose(entered, wanted, atol=1e-9)
 
 
 def test_forward_backward_counts_and_does_not_overflow():

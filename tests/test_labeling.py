@@ -100,3 +100,5 @@ def test_faults_of_use(small):
     assert model.decision_function([[0, 1, 2, 3, 4]]).shape == (1, 4)
     with pytest.raises(ValueError, match="with labels expected"):
         model.score(unlabelled(small))
+    with pytest.raises(ValueError, match="clips of 4 classes expected, found 5"):
+        model.predict(Clips(small.features, small.lengths, small.transcripts, 4))

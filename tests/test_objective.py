@@ -90,6 +90,13 @@ def test_bad_settings(kwargs, word):
         RidgeObjective(make()[0], **kwargs)
 
 
+def test_a_ridge_too_small_for_float32_is_told():
+    X = np.random.default_rng(0).standard_normal((50, 1)).astype(np.float32) * np.float32([1, 3, 7])
+    with pytest.raises(ValueError, match="lam: a positive definite .* found none at N lam = 5e-11; .* or float64"):
+        RidgeObjective(X, 1e-12)
+    RidgeObjective(X, 1e-5)
+
+
 def test_bad_features_and_assignments():
     X, Z = make()
     objective = RidgeObjective(X, 1, KAPPA)

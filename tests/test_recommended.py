@@ -11,6 +11,7 @@ from ordering.admissible import Ordered, linear_oracle
 from ordering.clips import label_runs
 from ordering.metrics import interval_scores
 from ordering.recommended import estimator
+from ordering.recommended.features import pooled
 from ordering.recommended.grammar import Grammar
 from ordering.synthetic import make_clips
 
@@ -165,6 +166,27 @@ def test_short_actions_are_not_given_away_to_their_neighbours():
     clips = actions_only(make_clips(150, 200, random_state=5, action_length=3.5, gap_length=2.5, clip_range=(5, 60),
                                     autocorrelation=0.3, sep=2.0))
     assert iou(clips, fitted(clips).labels_) > 0.45
+
+
+def test_ten_labelled_clips_choose_the_minimum_duration():
+    """Each is found without being told, for every duration that is tried."""
+    clips = actions_only(make_clips(24, 40, random_state=0, action_length=15.0, gap_length=12.0, sep=1.0))
+    assert fitted(clips).copies_ == (2, 3, 4)
+    assert fitted(clips, np.where(clips.mask(np.arange(9)), clips.labels, -1)).copies_ == (2, 3, 4)
+    assert fitted(clips, np.where(clips.mask(np.arange(12)), clips.labels, -1)).copies_ == (4, 5, 6)
+
+
+def test_long_recordings_are_pooled_in_blocks(clips):
+    part, K = clips[:12], 8
+    long = Clips(np.repeat(part.features, K, axis=0), K * part.lengths, part.transcripts, part.n_actions, "optional",
+                 np.repeat(part.labels, K))
+    found = fitted(long)
+    assert found.size_ == 7
+    assert_admissible(long, found.labels_)
+    assert iou(long, found.labels_) > iou(part, fitted(part).labels_) - 0.05
+    means, blocks = pooled(np.arange(10.0)[:, None] ** 2, np.array([3, 7]), 3)
+    assert blocks.tolist() == [1, 3]
+    np.testing.assert_allclose(means[:, 0], [5 / 3, (9 + 16 + 25) / 3, (36 + 49 + 64) / 3, 81])
 
 
 def test_numbers_of_actions_do_not_matter():
