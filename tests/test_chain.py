@@ -204,12 +204,15 @@ def least_price(Z, vertices, prices):
 
 
 def test_the_start_costs_what_leaving_everything_out_costs():
-    """Of a start nothing is known but its Z: no price that it may owe is forgotten."""
+    """Of a start nothing is known but its Z: no price that it may owe is forgotten. A clip that is known owes none."""
     clips = Clips(np.zeros((5, 1)), [5], [[0, 1, 0]], 2, None)
     chosen = Ordered(clips, skip_price=[0.5, 2.0])
     solution = frank_wolfe(RidgeObjective(clips.features, 1.0), chosen, one_hot([0, 1, 1, 1, 1], 2), 1)
     free = frank_wolfe(RidgeObjective(clips.features, 1.0), clips, one_hot([0, 1, 1, 1, 0], 2), 1)
     assert solution.duality_gap[0] >= 3.0 and free.duality_gap[0] < 3.0
+    Z, objective = one_hot([0, 1, 1, 1, 0], 2), RidgeObjective(clips.features, 1.0)
+    known = frank_wolfe(objective, Ordered(clips, np.array([0, 1, 1, 1, 0]), skip_price=[0.5, 2.0]), Z, 1)
+    assert known.objective[0] == objective.value(Z) and known.duality_gap[0] == 0
 
 
 # ---------------------------------------------------------------------------------------------- faults
