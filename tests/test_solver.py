@@ -18,7 +18,7 @@ from ordering import (
 from ordering.admissible import one_hot
 from ordering.dtw import enumerate_paths
 from ordering.ncut import NormalizedCut
-from ordering.solver import blocks_of_start, descend, problem_of
+from ordering.solver import Sums, blocks_of_start, descend, problem_of
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,8 @@ def test_known_rows_that_no_path_goes_through(small, objective):
 
 @pytest.mark.parametrize("change, words", [
     (lambda Z, s: (Z[:-1], s), "Z0 of shape"), (lambda Z, s: (Z * 1.1, s), "clip 0"),
-    (lambda Z, s: (Z - 0.1, s), "clip 0"), (lambda Z, s: (np.where(Z > 2, Z, np.nan), s), "clip 0"),
+    (lambda Z, s: (Z - 0.1, s), "clip 0"), (lambda Z, s: (2 * Z - Z[:, ::-1], s), "a row of Z0 >= 0 .* expected"),
+    (lambda Z, s: (np.where(Z > 2, Z, np.nan), s), "clip 0"),
     (lambda Z, s: (Z + 0j, s), "real numbers expected, found complex128"), (lambda Z, s: (None, s), "Z0 of shape"),
     (lambda Z, s: (Z, s[:-1]), "supervised"), (lambda Z, s: (Z, s + 5), "clip 0"),
     (lambda Z, s: (Z, s.astype(float)), "supervised")])
@@ -249,6 +250,78 @@ def test_a_start_off_the_hull_is_an_error(small, objective, solver):
 def test_bad_stopping_rules(small, objective, wrong):
     with pytest.raises(ValueError, match=rf"^{list(wrong)[0]}: .* expected, found"):
         frank_wolfe(objective, small, random_vertices(small), **wrong)
+
+
+class Scripted:
+    """A problem whose sweeps add up to what a list says; it notes what it was asked for."""
+
+    def __init__(self, sums, curvature=1.0):
+        self.sums, self.curved, self.step, self.asked = list(sums), curvature, 0.0, []
+
+    def sweep(self, momentum, share, plain=False):
+        self.asked.append("certified" if plain else (self.step, momentum, share))
+        return self.sums[min(sum(one not in ("certified", "refresh") for one in self.asked), len(self.sums)) - 1]
+
+    def curvature(self):
+        return self.curved
+
+    def refresh(self):
+        self.asked.append("refresh")
+
+    def assignment(self):
+        return "Z"
+
+
+def test_the_loop_follows_nesterovs_weights_and_forgets_them_uphill():
+    """The weights are (t - 1) / t' with t' = (1 + sqrt(1 + 4 t t)) / 2, from t = 1 anew after a turn or no descent."""
+    fine = Sums(value=5.0, gap=4.0, slope=0.5, turn=-1.0, length=1.0)
+    back, uphill = fine._replace(turn=20.0), fine._replace(slope=-0.5)
+    problem = Scripted([*[fine] * 5, back, fine, fine, uphill, fine, fine, fine])
+    solution = descend(problem, 12, 0.0)
+    t, weights = 1.0, [0.0]
+    for k in range(11):
+        if k in (5, 8):
+            t = 1.0
+        before, t = t, (1 + np.sqrt(1 + 4 * t * t)) / 2
+        weights.append((before - 1) / t)
+    assert max(weights) > 0.5
+    steps, momentum, shares = zip(*problem.asked[:12], strict=True)
+    assert_allclose(momentum, weights)
+    assert_allclose(steps, [0, *[0.5] * 8, 0, 0.5, 0.5])  # slope / curvature; none uphill
+    assert shares == (None, *[0.1 * 4.0] * 11)
+    assert problem.asked[12:] == ["refresh", "certified"] and solution.final_gap == 4.0
+    assert_allclose(solution.objective, 5 - 0.125 * (solution.step > 0))  # less slope^2 / 2 curvature
+
+
+@pytest.mark.parametrize("curvature, slope, step", [(2.0, 0.5, 0.25), (0.1, 0.5, 1.0), (0.0, 0.5, 1.0),
+                                                    (-1e-9, 0.5, 1.0), (0.0, -0.5, 0.0), (2.0, -0.5, 0.0)])  # fmt: skip
+def test_the_exact_line_search_stays_within_the_segment(curvature, slope, step):
+    assert descend(Scripted([Sums(5.0, 4.0, slope, 0.0, 1.0)], curvature), 1, 0.0).step == [step]
+
+
+@pytest.mark.parametrize("value, relative, stops", [(8.0, 0.5, True), (8.0, 0.49, False), (-8.0, 0.5, True),
+                                                    (0.5, 0.5, False)])
+def test_a_relative_tolerance_is_a_share_of_the_value(value, relative, stops):
+    solution = descend(Scripted([Sums(value, 4.0, 0.5, 0.0, 1.0)]), 3, 0.0, relative)
+    assert solution.converged == stops and len(solution.step) == (1 if stops else 3)
+
+
+class Plain:
+    """A ridge objective that is no `RidgeObjective`."""
+
+    def __init__(self, objective):
+        self.value, self.gradient, self.hessian = objective.value, objective.gradient, objective.hessian
+        self.curvature_bound = objective.curvature_bound
+
+
+@pytest.mark.parametrize("solver, same", [(frank_wolfe, 60), (block_frank_wolfe, 10)])
+def test_an_objective_of_another_kind_goes_the_same_way(small, solver, same):
+    """Classes without weight and with a large one included. Later inner solutions differ by what rounding does."""
+    ridge = RidgeObjective(small.features, 1e-2, 1e-3 * np.array([-1, -1, -1, 1]), np.array([1e3, 0, 2, 5]))
+    one, other = (solver(f, small, random_vertices(small), 60) for f in (ridge, Plain(ridge)))
+    for series in ("objective", "duality_gap", "step"):
+        assert_allclose(getattr(other, series)[:same], getattr(one, series)[:same], rtol=1e-5, atol=1e-9)
+    assert_allclose(other.objective[-1], ridge.value(other.Z), rtol=1e-12)
 
 
 class Incomplete:
