@@ -466,16 +466,17 @@ def test_stored_rows_come_out_again(method, tmp_path):
         assert hashlib.file_digest(file, "sha256").hexdigest() == run["data"]["sha256"]["0"]
 
 
-def test_a_stored_row_of_the_papers_size_comes_out_again(monkeypatch):
+@pytest.mark.parametrize("name, kind", [("paper", "plain"), ("one-draw", "best-of")])
+def test_a_stored_row_of_the_papers_size_comes_out_again(monkeypatch, name, kind):
     """The even split reads no features, so none are drawn here: the generator draws all labels before the first."""
     monkeypatch.setattr(synthetic.ClipModel, "draw_path", lambda model, rng, means, lengths: means[:1])
     monkeypatch.setattr(synthetic.ClipModel, "draw_features", lambda model, rng, logits: 0)
-    table, run = stored.read("one-draw")
+    table, run = stored.read(name)
     clips = make_preset("paper", run["data"]["random_state"])
     clips = clips.with_features(np.zeros((len(clips.labels), 1)))
     plan = Plan(size="paper", seed=run["protocol"]["seed"], val_share=0.1)
-    row = experiments.run_setting(clips, Setting("best-of", 0, 0.0, "uniform"), plan)[0]
-    before = table.query("method == 'uniform' and splits == 'best-of' and split == 0 and draw == 0").iloc[0]
+    row = experiments.run_setting(clips, Setting(kind, 0, 0.0, "uniform"), plan)[0]
+    before = table.query("method == 'uniform' and splits == @kind and split == 0 and draw == 0").iloc[0]
     for score in ("iod_val", "iod", "iou", "accuracy", "recall", "background_share", "floor"):
         assert_allclose(row[score], before[score], rtol=TOLERANCE, err_msg=score)
 

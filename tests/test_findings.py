@@ -144,7 +144,7 @@ def test_draws_and_splits_are_told_apart():
 @pytest.mark.parametrize("over", OVER)
 def test_a_script_without_the_package_finds_the_same_verdicts(over, tmp_path):
     recomputed = runpy.run_path(str(SCRIPT))["verdicts"]
-    for table in (*(pd.read_csv(path(f"{name}.csv")) for name in ("book", "one-draw")), make(LEVELS)):
+    for table in (*(pd.read_csv(path(f"{name}.csv")) for name in ("book", "paper", "one-draw")), make(LEVELS)):
         mine = verdicts(select(table, over))
         pd.testing.assert_frame_equal(recomputed(table, over)[list(mine)], mine, rtol=1e-9, check_dtype=False)
 
