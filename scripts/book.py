@@ -25,8 +25,6 @@ STAMP = VENV / ".complete"
 SIZES = ("quick", "book", "paper")
 OF_THE_REPOSITORY = ("book", "test_habits.py", "test_requirements.py", "test_installation.py", "test_killed.py")
 OF_KERNELS = ("chain", "nearest", "at_least_one", "dtw", "ncut", "segment_rounds")  # tests that run them as Python, too
-# Not about kernels as Python, or too slow; librosa itself does not start without compilation.
-COMPILED_ONLY = "not one_signature and not a_long_clip and not after_200_passes and not librosa"
 COVERED = 95  # per cent of the branches
 
 
@@ -174,7 +172,7 @@ def coverage(options):
     run = [sys.executable, "-m", "coverage"]
     shutil.rmtree(ROOT / "_build" / "coverage", ignore_errors=True)
     (ROOT / "_build" / "coverage").mkdir(parents=True)
-    kernels = [*(f"tests/test_{name}.py" for name in OF_KERNELS), "-k", COMPILED_ONLY]
+    kernels = [*(f"tests/test_{name}.py" for name in OF_KERNELS), "-m", "not compiled_only"]
     left_out = [f"--ignore={ROOT / 'tests' / name}" for name in OF_THE_REPOSITORY]
     for tests, changes in ((kernels, {"NUMBA_DISABLE_JIT": "1"}),
                            (["--doctest-modules", "ordering", "tests", *left_out], {})):  # fmt: skip

@@ -259,6 +259,7 @@ def test_a_set_without_order_has_no_path(clips):
             function(np.zeros((12, 3)), AtLeastOne(clips))
 
 
+@pytest.mark.compiled_only
 def test_one_signature_of_each_kernel():
     """Whatever dtype and layout comes in: what is compiled twice makes the first use twice as long."""
     rng = np.random.default_rng(0)

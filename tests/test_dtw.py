@@ -92,6 +92,7 @@ def test_known_rows_without_a_path():
         Ordered(clips, known)
 
 
+@pytest.mark.compiled_only
 @pytest.mark.parametrize("seed", range(20))
 def test_optimal_value_equals_librosa(seed):
     rng = np.random.default_rng(seed)

@@ -135,6 +135,7 @@ def test_both_solvers_reach_the_optimum():
     assert -1e-9 <= plain.objective[-1] - block.objective[-1] <= plain.final_gap
 
 
+@pytest.mark.compiled_only
 def test_the_baseline_finds_after_200_passes_what_it_finds_after_thousands():
     clips = make_clips(20, 20, random_state=1)
     found = [normalized_cuts(clips, n_iter=n, return_details=True) for n in (200, 4000)]

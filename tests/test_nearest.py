@@ -77,6 +77,7 @@ def test_a_known_clip_stays_as_it_is():
     assert np.abs(P[4:] - V[4:]).max() > 0.5
 
 
+@pytest.mark.compiled_only
 def test_a_long_clip_takes_no_memory_of_states_squared():
     """50,000 intervals and 400 states: what asked for 64 GB takes the table of the dynamic program."""
     clips = Clips(np.zeros((50_000, 1)), [50_000], [np.tile([0, 1], 200)], 2, None)
