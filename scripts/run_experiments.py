@@ -7,7 +7,7 @@
 
 The clips are synthetic, those of the shipped real sets (--size real), or those of the authors' data set (--mat). The
 first draw of the data has all splits; each further one has one plain split. The authors' grid is run for "ours" on the
-first draw and the first of --kinds.
+first draw and the first of --kinds. With --every-point the table has each point of a grid, not the chosen one alone.
 Finished settings stay in --work (default: next to the table, OUT.parts); the same command goes on where it was, with
 the same code. --collect stores the table of what is finished and runs nothing.
 """
@@ -52,7 +52,7 @@ class Part(NamedTuple):
 def parts(args):
     """All parts of a run, the first draw first."""
     sizes = real.SPLIT if args.size == "real" else [args.size]
-    more = {"val_share": 0.1 if args.size == "paper" else 0.2}
+    more = {"val_share": 0.1 if args.size == "paper" else 0.2, "every_point": args.every_point}
     if args.size == "real":  # NCUT is slow where background is optional
         more |= {"alphas": (0.1,), "betas": (10.0,)}
     for draw, size in itertools.product(range(args.seed, args.seed + args.draws), sizes):
@@ -61,7 +61,8 @@ def parts(args):
             plan = Plan.on(grid, size=size, draw=draw, seed=draw, **more)
             methods = args.methods if grid == "ours" else ["ours"]
             kinds = args.kinds if grid == "ours" else args.kinds[:1]
-            wanted = settings(methods, range(args.splits), kinds, plan.fractions) if first else []
+            fractions = args.fractions or plan.fractions
+            wanted = settings(methods, range(args.splits), kinds, fractions) if first else []
             if grid == "ours" and args.draws > 1:  # the split by which draws are compared
                 wanted += [one for one in settings(methods, [0], ["plain"], FRACTIONS) if one not in wanted]
             name = (f"{size.split(',')[0].replace(' ', '-')}-" if args.size == "real" else "") + f"draw-{draw}"
@@ -116,7 +117,9 @@ def provenance(args, done, found):
         "command": f"python scripts/run_experiments.py --size {args.size} --seed {args.seed} "
                    f"--splits {args.splits} --kinds {' '.join(args.kinds)} --draws {args.draws} "
                    f"--grids {' '.join(args.grids)} --methods {' '.join(args.methods)} --n-jobs {args.n_jobs} "
-                   + (f"--mat {args.mat.name} " if args.mat else "") + f"--out results/{args.out.name}",
+                   + (f"--fractions {' '.join(f'{one:g}' for one in args.fractions)} " if args.fractions else "")
+                   + "--every-point " * args.every_point + (f"--mat {args.mat.name} " if args.mat else "")
+                   + f"--out results/{args.out.name}",
         "data": ({"file": args.mat.name} if args.mat else {"sets": list(real.SPLIT)} if args.size == "real" else
                  {"preset": args.size, "random_state": args.seed, **PRESETS[args.size]})
                 | {"sha256": {str(one["size" if args.size == "real" else "draw"]): one["sha256"] for one in claims}},
@@ -147,6 +150,8 @@ def main():
     parser.add_argument("--kinds", nargs="+", choices=["best-of", "plain"], default=["best-of"])
     parser.add_argument("--grids", nargs="+", choices=list(GRIDS), default=["ours"])
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--fractions", nargs="+", type=float, help="labelled fractions (of a grid: all)")
+    parser.add_argument("--every-point", action="store_true", help="keep the scores of every point of a grid")
     parser.add_argument("--n-jobs", type=int, default=os.cpu_count())
     parser.add_argument("--collect", action="store_true")
     parser.add_argument("--allow-dirty", action="store_true", help="run, and note down, code that is in no commit")

@@ -217,6 +217,17 @@ def test_a_row_of_the_authors_grid_says_what_was_chosen(clips):
     assert row["kappa0"] in THEIRS.kappa0 and row["background_weight"] in THEIRS.background_weights
 
 
+def test_every_point_of_a_grid_can_be_kept_and_the_chosen_one_is_among_them(clips):
+    setting = Setting("best-of", 0, 0.4, "ours")
+    rows = experiments.run_setting(clips, setting, replace(THEIRS, every_point=True))
+    assert [(row["background_weight"], row["kappa0"]) for row in rows] == [
+        (w, k) for w in THEIRS.background_weights for k in THEIRS.kappa0]
+    chosen, best = experiments.run_setting(clips, setting, THEIRS)[0], max(rows, key=lambda row: row["iod_val"])
+    costs = {"seconds", "cpu_seconds", "peak_memory_mb"}
+    assert {key: best[key] for key in best.keys() - costs} == {
+        key: value for key, value in chosen.items() if not key[-2:].isdigit() and key not in costs}
+
+
 def test_both_readings_of_at_least_one(clips):
     """Listed labels only, or, as the paper's text has it, any other label too."""
     listed = {}
@@ -379,7 +390,7 @@ def test_the_command_stores_draws_and_grids_and_how_they_were_made(tmp_path):
 def test_both_grids_are_parts_of_one_run(tmp_path):
     parts = runpy.run_path(str(SCRIPT))["parts"]
     args = SimpleNamespace(size="paper", seed=0, draws=5, splits=5, kinds=["best-of", "plain"], work=tmp_path,
-                           grids=["ours", "authors"], methods=list(METHODS))
+                           grids=["ours", "authors"], methods=list(METHODS), fractions=None, every_point=False)
     found = {(part.plan.draw, part.plan.grid): part.wanted for part in parts(args)}
     assert list(found) == [(0, "ours"), (0, "authors"), (1, "ours"), (2, "ours"), (3, "ours"), (4, "ours")]
     assert {one.method for one in found[0, "authors"]} == {"ours"} and len(found[0, "authors"]) == 5 * 6
@@ -389,7 +400,7 @@ def test_both_grids_are_parts_of_one_run(tmp_path):
 def test_the_real_sets_are_parts_of_one_run(tmp_path):
     script = runpy.run_path(str(SCRIPT))
     args = SimpleNamespace(size="real", mat=None, seed=0, draws=1, splits=5, kinds=["plain"], work=tmp_path,
-                           grids=["ours"], methods=list(METHODS))
+                           grids=["ours"], methods=list(METHODS), fractions=None, every_point=False)
     parts = list(script["parts"](args))
     assert [part.plan.size for part in parts] == list(real.SPLIT) and len({part.folder for part in parts}) == 4
     for part in parts:
