@@ -379,10 +379,10 @@ def run_setting(clips: Clips, setting: Setting, plan: Plan) -> list[dict[str, An
     start, cpu = time.perf_counter(), time.process_time()
     split = _split(clips, setting, plan)
     known, val_labels = visible_labels(clips, split, setting.fraction)
-    train = clips.mask(split.train)
-    given = setting.method, clips.subset(split.train), known[train], val_labels[train], plan
+    inside, train = clips.mask(split.train), clips.subset(split.train)
+    given = setting.method, train, known[inside], val_labels[inside], plan
     found = choose(*given).items() if not plan.every_point else (
-        (setting.method, _choice(given[1], *one)) for one in _judged(*given) if one[1].name == setting.method)
+        (setting.method, _choice(train, *one)) for one in _judged(*given) if one[1].name == setting.method)
     rows = [{"size": plan.size, "grid": plan.grid, "draw": plan.draw, "method": name, "rounding": one.rounding,
              "splits": setting.splits, "split": setting.split, "fraction": setting.fraction,
              "n_labelled": len(split.picked[setting.fraction]), **one.chosen, "iod_val": one.iod_val,
